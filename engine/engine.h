@@ -1,0 +1,160 @@
+#pragma once
+// Engine: THE boundary between the front ends and everything that computes. Requests in, events
+// out; one thread inside touches the model. Knows no window, no terminal, no database.
+//
+// A request carries the whole conversation, so there is no second copy of the truth; what the
+// engine keeps per conversation id (KV pages) is a cache and may vanish at any time.
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "engine/base/result.h"
+
+namespace hearth {
+
+struct SamplingParams {
+    float temperature = 0.8f;     ///< 0 = greedy
+    int top_k = 40;               ///< 0 = off
+    float top_p = 0.95f;          ///< 1 = off
+    float min_p = 0.05f;          ///< 0 = off
+    float typical_p = 1.0f;       ///< 1 = off
+    float repeat_penalty = 1.0f;  ///< 1 = off
+    int repeat_last_n = 64;       ///< window of the penalties, tokens; -1 = whole context
+    float frequency_penalty = 0.0f;
+    float presence_penalty = 0.0f;
+    std::vector<std::pair<std::int32_t, float>> logit_bias;
+    std::uint64_t seed = 0;         ///< the answer is a function of (prompt ids, params, seed)
+    int max_tokens = -1;            ///< -1 = until the context is full
+    std::vector<std::string> stop;  ///< stop strings, not shown
+    bool ignore_eos = false;
+};
+
+struct TurnMessage {
+    std::string role;  ///< system, user, assistant, tool
+    std::string content;
+    std::vector<std::int32_t> token_ids;  ///< stored ids of an assistant turn; may be empty
+    std::string tokenizer_hash;           ///< of token_ids; other hash = ids are ignored
+};
+
+struct EngineOptions {
+    int n_threads = 0;                 ///< 0 = automatic
+    std::string isa = "auto";          ///< auto, scalar, avx2, avxvnni, vnni256, avx512
+    int context_tokens = 0;            ///< 0 = min(model's, 8192)
+    std::string kv_type = "f16";       ///< f16 or bf16
+    int prefill_chunk = 0;             ///< tokens per step; 0 = automatic (512). Never changes bits
+    int keep_alive_s = 300;            ///< idle seconds until the model leaves memory; -1 = never
+    std::int64_t kv_budget_bytes = 0;  ///< 0 = automatic: half of the free memory
+    bool permute_pages = false;        ///< tests: hand out KV pages in scrambled order
+};
+
+struct Request {
+    std::string conversation;   ///< any stable id; requests of one conversation queue up
+    std::string model_path;     ///< GGUF file
+    std::string chat_template;  ///< "" = the model's own; a built-in name; or Jinja source
+    std::vector<TurnMessage> messages;
+    bool continue_last = false;         ///< the last message is an assistant turn to be continued
+    std::vector<std::int32_t> raw_ids;  ///< when not empty: these ids instead of messages, as is
+    SamplingParams sampling;
+    bool want_logits_hash = false;  ///< fill Stats::logits_hash
+};
+
+using RequestId = std::uint64_t;
+
+/// Measured values of one request; times in ms from submit unless said.
+struct Stats {
+    int prompt_tokens = 0;
+    int cached_tokens = 0;  ///< of the prompt, whose KV was there already
+    int completion_tokens = 0;
+    double queue_ms = 0, load_ms = 0;  ///< waiting; loading the model
+    double first_token_ms = 0;         ///< request to first token
+    double prefill_ms = 0;             ///< computing the prompt
+    double decode_ms = 0;              ///< computing the tokens after the first
+    double total_ms = 0;
+    int context_tokens = 0;        ///< the limit in force
+    int context_used = 0;          ///< prompt + completion
+    std::string logits_hash;       ///< over the raw f32 rows the emitted tokens were chosen from
+    std::string backend;           ///< "cpu avx512, 2 threads"
+    double prefill_tok_s() const;  ///< computed (not cached) prompt tokens per second
+    double decode_tok_s() const;
+};
+
+enum class FinishReason { stop, length, stopped, error };
+const char* finish_reason_name(FinishReason r);
+
+// --- events --------------------------------------------------------------------------------------
+namespace event {
+struct Queued {  ///< waits for another conversation or another model
+    RequestId id;
+    int ahead;           ///< requests before this one
+    std::string reason;  ///< a sentence: "waiting for … (another model is in use)"
+};
+struct Loading {
+    RequestId id;
+    std::string model_path;
+};
+struct Loaded {
+    RequestId id;
+    std::string model_name;
+    double load_ms;
+    std::vector<std::string> notes;  ///< template fallback, tokenizer warnings, context limited …
+};
+struct Prefill {  ///< progress; once before and after each chunk
+    RequestId id;
+    int done, total, cached;
+};
+struct Text {  ///< complete UTF-8; may be empty while ids already grew
+    RequestId id;
+    std::string text;
+    std::vector<std::int32_t> token_ids;  ///< new ids since the last Text
+};
+struct Done {
+    RequestId id;
+    FinishReason reason;
+    Stats stats;
+    std::string tokenizer_hash;
+};
+struct Failed {
+    RequestId id;
+    Error error;
+};
+struct Unloaded {  ///< the idle model left memory
+    std::string model_path;
+};
+}  // namespace event
+using Event = std::variant<event::Queued, event::Loading, event::Loaded, event::Prefill,
+                           event::Text, event::Done, event::Failed, event::Unloaded>;
+
+class Engine {
+  public:
+    /// `wake` is called from the engine thread after new events (no blocking inside).
+    static Result<std::unique_ptr<Engine>> make_local(EngineOptions options,
+                                                      std::function<void()> wake = {});
+    virtual ~Engine() = default;  ///< stops what runs, joins the thread
+
+    /// Queues; every request ends in exactly one Done or Failed. Never blocks for long.
+    virtual RequestId submit(Request request) = 0;
+    /// Within 150 ms the request ends in Done{stopped}; unknown ids are ignored.
+    virtual void cancel(RequestId id) = 0;
+    /// Moves all events out; returns at once.
+    virtual std::vector<Event> poll() = 0;
+    /// Waits until there is an event or `timeout_ms` passed.
+    virtual bool wait(int timeout_ms) = 0;
+    /// Forgets the KV of a conversation (it was deleted).
+    virtual void forget(const std::string& conversation) = 0;
+
+    /// Counters for tests and `doctor`; consistent when the engine is idle.
+    struct Memory {
+        std::int64_t weight_bytes = 0, kv_bytes = 0;  ///< resident pages of the KV pool in use
+        int pages_total = 0, pages_in_use = 0;        ///< in use = held by conversations
+        bool model_loaded = false;
+        bool busy = false;
+    };
+    virtual Memory memory() const = 0;
+};
+
+}  // namespace hearth

@@ -1,0 +1,45 @@
+#pragma once
+// The forward pass of a pre-norm decoder with grouped-query attention and gated FFN, recorded on a
+// backend. Families differ by which weights are present, not by code here.
+
+#include <memory>
+#include <span>
+
+#include "engine/base/result.h"
+#include "engine/model/config.h"
+#include "engine/model/weights.h"
+#include "kernels/backend.h"
+
+namespace hearth {
+
+/// Working memory of one step for up to `max_tokens` rows and `max_outputs` logits rows.
+class Activations {
+  public:
+    static Result<std::unique_ptr<Activations>> make(const ModelConfig& config, Backend& backend,
+                                                     int max_tokens, int max_outputs);
+    ~Activations();
+    Activations(const Activations&) = delete;
+    Activations& operator=(const Activations&) = delete;
+
+    int max_tokens = 0;
+    int max_outputs = 0;
+    MatrixView x, h;          ///< (T, D) residual, normed
+    MatrixView q, k, v;       ///< (T, H*d), (T, G*d), (T, G*d)
+    MatrixView attn;          ///< (T, H*d)
+    MatrixView gate, up;      ///< (T, F)
+    MatrixView out_x, out_h;  ///< (R, D) rows that need logits
+    MatrixView logits;        ///< (R, V)
+
+  private:
+    Activations() = default;
+    Backend* backend_ = nullptr;
+    void* memory_ = nullptr;
+    std::size_t bytes_ = 0;
+};
+
+/// Records the whole pass: after backend.run(), a.logits holds batch.output_rows.size() rows.
+/// The caller has called backend.begin(batch).
+void decode(const ModelConfig& config, const Weights& weights, const BatchView& batch,
+            std::span<const KvLayer> kv, Activations& a, Backend& backend);
+
+}  // namespace hearth
