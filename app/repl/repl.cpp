@@ -1,0 +1,7 @@
+#include "app/repl/repl.h"
+
+namespace hearth {
+
+int run_repl(ChatController&, const Options&) { return 0; }
+
+}  // namespace hearth
