@@ -1,0 +1,331 @@
+#include "kernels/cpu/cpu_backend.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+
+#include <sys/mman.h>
+
+#include "kernels/cpu/check.h"
+
+namespace hearth::cpu {
+namespace {
+
+constexpr std::size_t kHugePage = std::size_t{2} << 20;
+
+std::size_t round_up(std::size_t n, std::size_t to) { return (n + to - 1) / to * to; }
+
+/// Zero pages from the system, 2 MiB aligned, huge pages advised.
+void* map_large(std::size_t bytes) {
+    const std::size_t size = round_up(bytes, kHugePage);
+    void* raw = mmap(nullptr, size + kHugePage, PROT_READ | PROT_WRITE,
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (raw == MAP_FAILED) return nullptr;
+    auto* base = static_cast<std::uint8_t*>(raw);
+    const std::size_t skip = round_up(reinterpret_cast<std::uintptr_t>(base), kHugePage) -
+                             reinterpret_cast<std::uintptr_t>(base);
+    if (skip > 0) munmap(base, skip);
+    if (skip < kHugePage) munmap(base + skip + size, kHugePage - skip);
+    madvise(base + skip, size, MADV_HUGEPAGE);
+    return base + skip;
+}
+
+AttentionShape flatten(const AttentionSpec& s) {
+    check(s.n_kv_heads > 0 && s.n_heads % s.n_kv_heads == 0,
+          "attention: n_kv_heads must divide n_heads");
+    return {s.n_heads, s.n_kv_heads, s.head_dim, s.window, s.scale, s.softcap};
+}
+
+bool same_rows(const MatrixView& a, const MatrixView& b) {
+    return a.data == b.data && a.rows == b.rows && a.cols == b.cols && a.stride == b.stride;
+}
+
+}  // namespace
+
+Buffer::~Buffer() { std::free(data_); }
+
+void* Buffer::reserve(std::size_t bytes) {
+    if (bytes <= bytes_) return data_;
+    std::free(data_);
+    bytes_ = round_up(bytes, 4096);
+    data_ = std::aligned_alloc(64, bytes_);
+    check(data_ != nullptr, "out of memory for scratch");
+    std::memset(data_, 0, bytes_);
+    return data_;
+}
+
+CpuBackend::CpuBackend(CpuIsa isa, int n_threads) : kernels_(kernels_for(isa)), pool_(n_threads) {
+    info_.name = "cpu";
+    info_.detail = std::string(cpu_isa_name(isa)) + ", " + std::to_string(n_threads) +
+                   (n_threads == 1 ? " thread" : " threads");
+    info_.n_threads = n_threads;
+    for (int i = 0; i < n_threads; ++i) scratch_.push_back(std::make_unique<Scratch>());
+}
+
+void* CpuBackend::allocate(std::size_t bytes) {
+    if (bytes >= kHugePage) return map_large(bytes);
+    const std::size_t size = round_up(std::max<std::size_t>(bytes, 1), 64);
+    void* p = std::aligned_alloc(64, size);
+    if (p != nullptr) std::memset(p, 0, size);
+    return p;
+}
+
+void CpuBackend::release(void* p, std::size_t bytes) {
+    if (p == nullptr) return;
+    if (bytes >= kHugePage)
+        munmap(p, round_up(bytes, kHugePage));
+    else
+        std::free(p);
+}
+
+Op& CpuBackend::add(OpKind kind) {
+    step_.ops.emplace_back();
+    step_.ops.back().kind = kind;
+    return step_.ops.back();
+}
+
+void CpuBackend::begin(const BatchView& batch) {
+    step_.batch = batch;
+    step_.ops.clear();
+    step_.parts.clear();
+    for (RopeTable& t : step_.ropes) t.used = false;
+    step_.sequence_of_row.assign(batch.tokens.size(), 0);
+    int row = 0;
+    for (std::size_t s = 0; s < batch.sequences.size(); ++s) {
+        const SequenceSpan& span = batch.sequences[s];
+        check(span.first_row == row, "batch: sequences must cover the rows in order");
+        for (int i = 0; i < span.n_rows; ++i, ++row)
+            step_.sequence_of_row[static_cast<std::size_t>(row)] = static_cast<int>(s);
+    }
+    check(batch.sequences.empty() || row == static_cast<int>(batch.tokens.size()),
+          "batch: sequences must cover all rows");
+}
+
+void CpuBackend::embed(MatrixView y, const TensorView& table, float scale) {
+    check(y.cols == table.cols, "embed: y and table differ in columns");
+    check(y.rows == static_cast<std::int64_t>(step_.batch.tokens.size()), "embed: rows of y");
+    Op& op = add(OpKind::embed);
+    op.y = y;
+    op.w = table;
+    op.value = scale;
+}
+
+void CpuBackend::rms_norm(MatrixView y, MatrixView x, const TensorView& weight, float eps,
+                          bool accumulate) {
+    check(weight.dtype == DType::f32 && weight.cols == x.cols, "rms_norm: weight is f32 (D)");
+    check(y.rows == x.rows && y.cols == x.cols, "rms_norm: y and x differ in shape");
+    Op& op = add(OpKind::rms_norm);
+    op.y = y;
+    op.x = x;
+    op.w = weight;
+    op.value = eps;
+    op.accumulate = accumulate;
+}
+
+void CpuBackend::head_norm(MatrixView x, const TensorView& weight, int head_dim, float eps) {
+    check(weight.dtype == DType::f32 && weight.cols == head_dim, "head_norm: weight is f32 (d)");
+    check(x.cols % head_dim == 0, "head_norm: columns are whole heads");
+    Op& op = add(OpKind::head_norm);
+    op.x = x;
+    op.w = weight;
+    op.value = eps;
+    op.head_dim = head_dim;
+}
+
+void CpuBackend::matmul(MatrixView y, MatrixView x, const TensorView& w, const TensorView& bias,
+                        bool accumulate) {
+    check(x.cols == w.cols && y.cols == w.rows && x.rows == y.rows, "matmul: shapes");
+    check(w.cols % dtype_info(w.dtype).block_elems == 0, "matmul: K is whole blocks");
+    check(!bias || (bias.dtype == DType::f32 && bias.cols == w.rows), "matmul: bias is f32 (M)");
+    check(!bias || !accumulate, "matmul: bias and accumulate together");
+    check(x.data != y.data, "matmul: y is x");
+    if (x.rows == 0) return;
+    const bool quantized = is_quantized(w.dtype);
+    Op* last = step_.ops.empty() ? nullptr : &step_.ops.back();
+    // Same x as the op before: one segment, one quantization, unless it writes the same output.
+    const auto writes_y = [&](const MatmulPart& p) { return p.y.data == y.data; };
+    const bool joins =
+        last != nullptr && last->kind == OpKind::matmul && same_rows(last->x, x) && quantized &&
+        is_quantized(step_.parts.back().w.dtype) &&
+        std::none_of(step_.parts.begin() + last->first_part, step_.parts.end(), writes_y);
+    if (!joins) {
+        if (quantized) add(OpKind::quantize).x = x;
+        Op& op = add(OpKind::matmul);
+        op.x = x;
+        op.first_part = static_cast<int>(step_.parts.size());
+        last = &op;
+    }
+    MatmulPart part;
+    part.y = y;
+    part.w = w;
+    part.bias = bias;
+    part.accumulate = accumulate;
+    part.units = static_cast<int>((w.rows + kPanelRows - 1) / kPanelRows);
+    if (last->n_parts > 0)
+        part.bytes_before = step_.parts.back().bytes_before + step_.parts.back().w.bytes();
+    step_.parts.push_back(part);
+    ++last->n_parts;
+}
+
+int CpuBackend::rope_table(const RopeSpec& spec) {
+    if (spec.pairing == RopePairing::none || spec.n_dims == 0) return -1;
+    check(static_cast<int>(spec.inv_freq.size()) * 2 == spec.n_dims,
+          "rope: n_dims / 2 frequencies");
+    const auto same = [&](const RopeTable& t) {
+        return t.spec.pairing == spec.pairing && t.spec.n_dims == spec.n_dims &&
+               t.spec.magnitude == spec.magnitude && t.spec.inv_freq == spec.inv_freq;
+    };
+    auto it = std::find_if(step_.ropes.begin(), step_.ropes.end(), same);
+    if (it == step_.ropes.end()) {
+        step_.ropes.emplace_back().spec = spec;
+        it = step_.ropes.end() - 1;
+    }
+    if (!it->used) {
+        it->used = true;
+        const std::size_t n = step_.batch.tokens.size() * spec.inv_freq.size();
+        it->cos.resize(n);
+        it->sin.resize(n);
+    }
+    return static_cast<int>(it - step_.ropes.begin());
+}
+
+void CpuBackend::rope_store_kv(MatrixView q, MatrixView k, MatrixView v, const KvLayer& kv,
+                               const AttentionSpec& spec) {
+    check(q.cols == static_cast<std::int64_t>(spec.n_heads) * spec.head_dim &&
+              k.cols == static_cast<std::int64_t>(spec.n_kv_heads) * spec.head_dim &&
+              v.cols == k.cols && q.rows == k.rows && q.rows == v.rows,
+          "rope_store_kv: shapes");
+    check(spec.rope.n_dims <= spec.head_dim, "rope_store_kv: more rotated dims than head_dim");
+    Op& op = add(OpKind::rope_store_kv);
+    op.y = q;
+    op.x = k;
+    op.extra = v;
+    op.kv = kv;
+    op.shape = flatten(spec);
+    op.rope = rope_table(spec.rope);
+}
+
+void CpuBackend::attention(MatrixView y, MatrixView q, const KvLayer& kv,
+                           const AttentionSpec& spec) {
+    check(q.cols == static_cast<std::int64_t>(spec.n_heads) * spec.head_dim && y.cols == q.cols &&
+              y.rows == q.rows,
+          "attention: shapes");
+    Op& op = add(OpKind::attention);
+    op.y = y;
+    op.x = q;
+    op.kv = kv;
+    op.shape = flatten(spec);
+    plan_attention(op, step_.batch, pool_.size());
+    if (op.n_partitions == 0) return;
+    Op merge = op;
+    merge.kind = OpKind::attention_merge;
+    step_.partials.reserve(sizeof(float) * static_cast<std::size_t>(q.rows * spec.n_heads) *
+                           static_cast<std::size_t>(op.n_partitions * (spec.head_dim + 16)));
+    step_.ops.push_back(merge);
+}
+
+void CpuBackend::gated(MatrixView gate, MatrixView up, GatedActivation act) {
+    check(gate.rows == up.rows && gate.cols == up.cols, "gated: shapes");
+    Op& op = add(OpKind::gated);
+    op.y = gate;
+    op.x = up;
+    op.act = act;
+}
+
+void CpuBackend::gather_outputs(MatrixView y, MatrixView x) {
+    check(y.cols == x.cols && y.rows == static_cast<std::int64_t>(step_.batch.output_rows.size()),
+          "gather_outputs: shapes");
+    Op& op = add(OpKind::gather_outputs);
+    op.y = y;
+    op.x = x;
+}
+
+void CpuBackend::softcap(MatrixView x, float cap) {
+    Op& op = add(OpKind::softcap);
+    op.x = x;
+    op.value = cap;
+}
+
+void CpuBackend::execute(const Op& op, const Context& c) {
+    switch (op.kind) {
+        case OpKind::rope_table:
+            return run_rope_table(op, c);
+        case OpKind::embed:
+            return run_embed(op, c);
+        case OpKind::rms_norm:
+            return run_rms_norm(op, c);
+        case OpKind::head_norm:
+            return run_head_norm(op, c);
+        case OpKind::quantize:
+            return run_quantize(op, c);
+        case OpKind::matmul:
+            return run_matmul(op, c);
+        case OpKind::rope_store_kv:
+            return run_rope_store_kv(op, c);
+        case OpKind::attention:
+            return run_attention(op, c);
+        case OpKind::attention_merge:
+            return run_attention_merge(op, c);
+        case OpKind::gated:
+            return run_gated(op, c);
+        case OpKind::gather_outputs:
+            return run_gather_outputs(op, c);
+        case OpKind::softcap:
+            return run_softcap(op, c);
+    }
+}
+
+void CpuBackend::run_worker(int worker) {
+    Scratch& scratch = *scratch_[static_cast<std::size_t>(worker)];
+    for (std::size_t i = 0; i < step_.ops.size(); ++i) {
+        const Op& op = step_.ops[i];
+        const Context c{kernels_, step_, scratch, step_.counters[i], worker, pool_.size()};
+        // After a stop every worker still passes every barrier; they only stop computing.
+        if (!step_.should_stop()) execute(op, c);
+        if (op.barrier_after && i + 1 < step_.ops.size()) pool_.barrier();
+    }
+}
+
+bool CpuBackend::run(const std::atomic<bool>* stop) {
+    const bool any_rope = std::any_of(step_.ropes.begin(), step_.ropes.end(),
+                                      [](const RopeTable& t) { return t.used; });
+    if (any_rope) {
+        Op table;
+        table.kind = OpKind::rope_table;
+        table.barrier_after = step_.ops.front().kind == OpKind::rope_store_kv;
+        step_.ops.insert(step_.ops.begin(), table);
+    }
+    std::size_t activation_bytes = 0;
+    for (const Op& op : step_.ops)
+        if (op.kind == OpKind::quantize)
+            activation_bytes =
+                std::max(activation_bytes,
+                         static_cast<std::size_t>(op.x.rows * (op.x.cols / 32)) * sizeof(ActBlock));
+    step_.activations.reserve(activation_bytes);
+    if (step_.n_counters < step_.ops.size()) {
+        step_.n_counters = step_.ops.size() + 64;
+        step_.counters = std::make_unique<Counter[]>(step_.n_counters);
+    }
+    for (std::size_t i = 0; i < step_.ops.size(); ++i) step_.counters[i].next.store(0);
+    step_.stop = stop;
+    step_.stopped.store(false);
+    pool_.run([this](int worker) { run_worker(worker); });
+    step_.ops.clear();
+    step_.parts.clear();
+    return !step_.stopped.load();
+}
+
+}  // namespace hearth::cpu
+
+namespace hearth {
+
+std::unique_ptr<Backend> make_cpu_backend(const CpuOptions& options) {
+    const std::vector<CpuIsa> isas = supported_cpu_isas();
+    const CpuIsa isa = options.isa == CpuIsa::automatic ? isas.back() : options.isa;
+    if (std::find(isas.begin(), isas.end(), isa) == isas.end()) return nullptr;
+    const int n = options.n_threads > 0 ? options.n_threads : default_cpu_threads();
+    return std::make_unique<cpu::CpuBackend>(isa, n);
+}
+
+}  // namespace hearth

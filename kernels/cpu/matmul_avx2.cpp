@@ -1,0 +1,20 @@
+// matmul, rung avx2: the shared sources compiled with this rung's vectors and flags.
+#include <immintrin.h>
+
+#include "kernels/cpu/rung.h"
+
+namespace hearth::cpu {
+namespace {
+// clang-format off
+#include "kernels/cpu/rungs/simd_256.h"
+#include "kernels/cpu/rungs/dot_avx2.h"
+#include "kernels/cpu/rungs/unpack.h"
+#include "kernels/cpu/rungs/unpack_k.h"
+#include "kernels/cpu/rungs/unpack_float.h"
+#include "kernels/cpu/rungs/panel.h"
+// clang-format on
+}  // namespace
+
+void fill_matmul_avx2(Kernels& k) { fill_matmul(k); }
+
+}  // namespace hearth::cpu

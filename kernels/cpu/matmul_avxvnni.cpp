@@ -1,0 +1,20 @@
+// matmul, rung avxvnni: the shared sources compiled with this rung's vectors and flags.
+#include <immintrin.h>
+
+#include "kernels/cpu/rung.h"
+
+namespace hearth::cpu {
+namespace {
+// clang-format off
+#include "kernels/cpu/rungs/simd_256.h"
+#include "kernels/cpu/rungs/dot_avxvnni.h"
+#include "kernels/cpu/rungs/unpack.h"
+#include "kernels/cpu/rungs/unpack_k.h"
+#include "kernels/cpu/rungs/unpack_float.h"
+#include "kernels/cpu/rungs/panel.h"
+// clang-format on
+}  // namespace
+
+void fill_matmul_avxvnni(Kernels& k) { fill_matmul(k); }
+
+}  // namespace hearth::cpu

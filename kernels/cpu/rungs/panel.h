@@ -1,0 +1,265 @@
+// Panel kernels: 32 rows x n columns over unpacked weights, and the quantizer of activations.
+// Included inside an anonymous namespace after simd_*.h (and dot_*.h).
+//
+// Per output, blocks ascending:  acc = fma(float(isum), d_w * d_a, acc), then where the format has
+// a minimum  acc = fma(addend_w, s_a, acc)  with s_a = d_a * float(sum of q). isum is exact.
+// Formats with a scale per 16 elements do this per half block.
+
+template <PanelKind kind>
+struct KindTraits {
+    static constexpr bool kPer16 = kind == PanelKind::off32x16 || kind == PanelKind::min16;
+    static constexpr bool kMin = kind == PanelKind::min32 || kind == PanelKind::min16;
+    static constexpr bool kOff128 = kind == PanelKind::off128;
+};
+
+template <PanelKind kind>
+inline NI start_sum(const ActBlock& x, int half) {
+    if constexpr (kind == PanelKind::off8) return n_set1(x.n8);
+    if constexpr (kind == PanelKind::off128) return n_set1(kSignedDot ? 0 : x.n128);
+    if constexpr (kind == PanelKind::off32x16) return n_set1(x.n32[half]);
+    return n_set1(0);
+}
+
+/// kVecs vectors of rows (at q[v], scale[v], addend[v]), kCols columns.
+template <PanelKind kind, int kCols>
+inline void panel_cols(const std::uint8_t* const* q, const float* const* scale,
+                       const float* const* addend, int n, const ActBlock* x, std::int64_t xs,
+                       float* acc, int acc_vec) {
+    using Traits = KindTraits<kind>;
+    constexpr int kHalves = Traits::kPer16 ? 2 : 1;
+    constexpr int kLines = 8 / kHalves;
+    NF sum[kVecs][kCols];
+#pragma GCC unroll 8
+    for (int v = 0; v < kVecs; ++v)
+#pragma GCC unroll 8
+        for (int c = 0; c < kCols; ++c) sum[v][c] = n_loadf(acc + c * kPanelRows + v * acc_vec);
+    for (int b = 0; b < n; ++b, ++x) {
+#pragma GCC unroll 2
+        for (int h = 0; h < kHalves; ++h) {
+            NI isum[kVecs][kCols];
+#pragma GCC unroll 8
+            for (int c = 0; c < kCols; ++c)
+#pragma GCC unroll 8
+                for (int v = 0; v < kVecs; ++v) isum[v][c] = start_sum<kind>(x[c * xs], h);
+#pragma GCC unroll 8
+            for (int j = h * kLines; j < (h + 1) * kLines; ++j) {
+                NI w[kVecs];
+#pragma GCC unroll 8
+                for (int v = 0; v < kVecs; ++v) w[v] = n_load(q[v] + 512 * b + 64 * j);
+#pragma GCC unroll 8
+                for (int c = 0; c < kCols; ++c) {
+                    const NI a = n_bcast(x[c * xs].q + 4 * j);
+#pragma GCC unroll 8
+                    for (int v = 0; v < kVecs; ++v)
+                        isum[v][c] = n_dot<Traits::kOff128>(isum[v][c], w[v], a);
+                }
+            }
+            const int at = kGroupRows * (kHalves * b + h);
+#pragma GCC unroll 8
+            for (int v = 0; v < kVecs; ++v) {
+                const NF dw = n_loadf(scale[v] + at);
+#pragma GCC unroll 8
+                for (int c = 0; c < kCols; ++c)
+                    sum[v][c] =
+                        n_fma(n_cvt(isum[v][c]), n_mul(dw, n_set1f(x[c * xs].d)), sum[v][c]);
+                if constexpr (Traits::kMin) {
+                    const NF m = n_loadf(addend[v] + at);
+#pragma GCC unroll 8
+                    for (int c = 0; c < kCols; ++c) {
+                        const ActBlock& xb = x[c * xs];
+                        sum[v][c] = n_fma(m, n_set1f(kHalves == 2 ? xb.s16[h] : xb.s32), sum[v][c]);
+                    }
+                }
+            }
+        }
+    }
+#pragma GCC unroll 8
+    for (int v = 0; v < kVecs; ++v)
+#pragma GCC unroll 8
+        for (int c = 0; c < kCols; ++c) n_storef(acc + c * kPanelRows + v * acc_vec, sum[v][c]);
+}
+
+/// f32 panel [k][16]; one chain per output, k ascending.
+template <int kCols>
+inline void panel_float_cols(const float* const* w, int n, const float* x, std::int64_t xs,
+                             float* acc, int acc_vec) {
+    NF sum[kVecs][kCols];
+#pragma GCC unroll 8
+    for (int v = 0; v < kVecs; ++v)
+#pragma GCC unroll 8
+        for (int c = 0; c < kCols; ++c) sum[v][c] = n_loadf(acc + c * kPanelRows + v * acc_vec);
+    for (int k = 0; k < n; ++k) {
+        NF wv[kVecs];
+#pragma GCC unroll 8
+        for (int v = 0; v < kVecs; ++v) wv[v] = n_loadf(w[v] + kGroupRows * k);
+#pragma GCC unroll 8
+        for (int c = 0; c < kCols; ++c) {
+            const NF a = n_set1f(x[c * xs + k]);
+#pragma GCC unroll 8
+            for (int v = 0; v < kVecs; ++v) sum[v][c] = n_fma(wv[v], a, sum[v][c]);
+        }
+    }
+#pragma GCC unroll 8
+    for (int v = 0; v < kVecs; ++v)
+#pragma GCC unroll 8
+        for (int c = 0; c < kCols; ++c) n_storef(acc + c * kPanelRows + v * acc_vec, sum[v][c]);
+}
+
+/// Calls f(vectors' rows) for each set of kVecs native vectors of the panel's 32 rows.
+template <typename Call>
+inline void each_vector_set(Call call) {
+    constexpr int kSetRows = kVecs * kLanes;
+    for (int row = 0; row < kPanelRows; row += kSetRows) call(row);
+}
+
+/// Splits n columns into runs of at most kMaxCols of nearly equal width.
+template <typename Call>
+inline void each_column_run(int n_cols, Call call) {
+    const int runs = (n_cols + kMaxCols - 1) / kMaxCols;
+    int first = 0;
+    for (int i = 0; i < runs; ++i) {
+        const int width = n_cols / runs + (i < n_cols % runs ? 1 : 0);
+        call(first, width);
+        first += width;
+    }
+}
+
+template <PanelKind kind, int kCols>
+inline void panel_run(int width, const std::uint8_t* const* q, const float* const* scale,
+                      const float* const* addend, int n, const ActBlock* x, std::int64_t xs,
+                      float* acc) {
+    if constexpr (kCols > 0) {
+        if (width == kCols)
+            panel_cols<kind, kCols>(q, scale, addend, n, x, xs, acc, kLanes);
+        else
+            panel_run<kind, kCols - 1>(width, q, scale, addend, n, x, xs, acc);
+    }
+}
+
+template <PanelKind kind>
+inline void panel_kernel(const PanelIn& in, const ActBlock* x, std::int64_t xs, int n_cols,
+                         float* acc) {
+    each_column_run(n_cols, [&](int first, int width) {
+        each_vector_set([&](int row) {
+            const std::uint8_t* q[kVecs];
+            const float* scale[kVecs];
+            const float* addend[kVecs];
+            for (int v = 0; v < kVecs; ++v) {
+                const int r = row + v * kLanes, g = r / kGroupRows, sub = r % kGroupRows;
+                q[v] = in.q[g] + 4 * sub;
+                scale[v] = in.scale[g] + sub;
+                addend[v] = in.addend[g] + sub;
+            }
+            panel_run<kind, kMaxCols>(width, q, scale, addend, in.n, x + first * xs, xs,
+                                      acc + first * kPanelRows + row);
+        });
+    });
+}
+
+template <int kCols>
+inline void panel_float_run(int width, const float* const* w, int n, const float* x,
+                            std::int64_t xs, float* acc) {
+    if constexpr (kCols > 0) {
+        if (width == kCols)
+            panel_float_cols<kCols>(w, n, x, xs, acc, kLanes);
+        else
+            panel_float_run<kCols - 1>(width, w, n, x, xs, acc);
+    }
+}
+
+inline void panel_floats(const PanelIn& in, const float* x, std::int64_t xs, int n_cols,
+                         float* acc) {
+    each_column_run(n_cols, [&](int first, int width) {
+        each_vector_set([&](int row) {
+            const float* w[kVecs];
+            for (int v = 0; v < kVecs; ++v) {
+                const int r = row + v * kLanes;
+                w[v] = in.scale[r / kGroupRows] + r % kGroupRows;
+            }
+            panel_float_run<kMaxCols>(width, w, in.n, x + first * xs, xs,
+                                      acc + first * kPanelRows + row);
+        });
+    });
+}
+
+/// d = amax / 127, q = rint(x * (127 / amax)). Blocks below 2^-100 are zero; a block with an
+/// infinity or NaN gives NaN, so that it is seen.
+inline void quantize_block(const float* x, ActBlock* out) {
+    const F x0 = f_load(x), x1 = f_load(x + 16);
+    const W magnitude = w_set1(0x7fffffffu);
+    const W a0 = w_and(w_from_f(x0), magnitude), a1 = w_and(w_from_f(x1), magnitude);
+    const std::uint32_t amax_bits = w_reduce_max_u(w_max_u(a0, a1));
+    float d = __builtin_bit_cast(float, amax_bits) / 127.0f;
+    float inverse = 127.0f / __builtin_bit_cast(float, amax_bits);
+    if (amax_bits < 0x0d800000u || amax_bits >= 0x7f800000u) {  // below 2^-100; not finite
+        d = amax_bits >= 0x7f800000u ? __builtin_nanf("") : 0.0f;
+        inverse = 0.0f;
+    }
+    // A NaN or infinity times 0 would be NaN: select zero for the whole block instead.
+    const M dead = f_lt(f_set1(inverse), f_set1(1e-37f));
+    const F scale = f_set1(inverse);
+    const W q0 = w_rint(f_select(dead, f_zero(), f_mul(x0, scale)));
+    const W q1 = w_rint(f_select(dead, f_zero(), f_mul(x1, scale)));
+    w_store_u8(out->q, q0);
+    w_store_u8(out->q + 16, q1);
+    const std::int32_t s0 = w_reduce_add(q0), s1 = w_reduce_add(q1);
+    out->d = d;
+    out->s32 = d * static_cast<float>(s0 + s1);
+    out->s16[0] = d * static_cast<float>(s0);
+    out->s16[1] = d * static_cast<float>(s1);
+    out->n8 = -8 * (s0 + s1);
+    out->n128 = -128 * (s0 + s1);
+    out->n32[0] = -32 * s0;
+    out->n32[1] = -32 * s1;
+}
+inline void quantize(const float* x, std::int64_t n_blocks, ActBlock* out) {
+    for (std::int64_t b = 0; b < n_blocks; ++b) quantize_block(x + 32 * b, out + b);
+}
+
+/// int8 multiply-adds from registers, 12 chains.
+inline double int8_loop(std::int64_t iterations) {
+    NI acc[12];
+    for (int i = 0; i < 12; ++i) acc[i] = n_set1(i);
+    const NI w = n_set1(0x01020304);
+    NI a = n_set1(0x04030201);
+    for (std::int64_t it = 0; it < iterations; ++it) {
+#pragma GCC unroll 12
+        for (int i = 0; i < 12; ++i) acc[i] = n_dot<false>(acc[i], w, a);
+        __asm__ volatile("" : : "m"(a));
+    }
+    alignas(64) std::int32_t sink[16];
+    for (int i = 0; i < 12; ++i) {
+        __builtin_memcpy(sink, &acc[i], sizeof(NI));
+        __asm__ volatile("" : : "r"(sink) : "memory");
+    }
+    return 2.0 * 4 * kLanes * 12 * static_cast<double>(iterations);
+}
+
+inline void fill_matmul(Kernels& k) {
+    k.quantize = quantize;
+    const auto set = [&](DType t, Kernels::Unpack f) { k.unpack[static_cast<int>(t)] = f; };
+    set(DType::f32, unpack_float<DType::f32>);
+    set(DType::f16, unpack_float<DType::f16>);
+    set(DType::bf16, unpack_float<DType::bf16>);
+    set(DType::q4_0, unpack_q4_0);
+    set(DType::q4_1, unpack_q4_1);
+    set(DType::q5_0, unpack_q5_0);
+    set(DType::q5_1, unpack_q5_1);
+    set(DType::q8_0, unpack_q8_0);
+    set(DType::q2_k, unpack_q2_k);
+    set(DType::q3_k, unpack_q3_k);
+    set(DType::q4_k, unpack_q4_k);
+    set(DType::q5_k, unpack_q5_k);
+    set(DType::q6_k, unpack_q6_k);
+    set(DType::iq4_nl, unpack_iq4_nl);
+    set(DType::iq4_xs, unpack_iq4_xs);
+    set(DType::mxfp4, unpack_mxfp4);
+    const auto panel = [&](PanelKind p, Kernels::Panel f) { k.panel[static_cast<int>(p)] = f; };
+    panel(PanelKind::off8, panel_kernel<PanelKind::off8>);
+    panel(PanelKind::off128, panel_kernel<PanelKind::off128>);
+    panel(PanelKind::min32, panel_kernel<PanelKind::min32>);
+    panel(PanelKind::off32x16, panel_kernel<PanelKind::off32x16>);
+    panel(PanelKind::min16, panel_kernel<PanelKind::min16>);
+    k.panel_floats = panel_floats;
+    k.int8_loop = int8_loop;
+}
