@@ -17,6 +17,8 @@
 
 namespace hearth {
 
+struct GgufKey;
+
 struct TensorInfo {
     std::string name;
     TensorView view;                  ///< rows = ne1 * ne2 * ne3, cols = ne0
@@ -57,6 +59,12 @@ class WeightFile {
     const std::string& content_hash() const;
     /// Tells the kernel that the data will be read soon (posix_madvise WILLNEED).
     void will_need() const;
+    /// No file has changed size or time since it was opened; a truncated mapping must not be read.
+    bool is_unchanged() const;
+
+    /// The keys as they lie in the file (gguf.h), for the typed access above.
+    const GgufKey* find_key(std::string_view key) const;
+    std::span<const GgufKey> keys() const;
 
   private:
     WeightFile();
