@@ -1,0 +1,135 @@
+#pragma once
+// ChatController: what the user wants in, engine events folded into ViewState; writes the Store.
+// Owns engine, store and the current conversation. Single-threaded: every call is from the front
+// end's thread. Knows no terminal and no window.
+//
+// Order that keeps law 2: the user's message is committed before the request is submitted; the
+// answer's row exists from its first text and grows about once a second until Done.
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "app/settings.h"
+#include "app/view_state.h"
+#include "engine/engine.h"
+#include "engine/inspect.h"
+#include "engine/models/models.h"
+#include "engine/store/store.h"
+
+namespace hearth {
+
+/// Makes the engine; `wake` is called from its thread after new events.
+using EngineMaker = std::function<Result<std::unique_ptr<Engine>>(const EngineOptions& options,
+                                                                  std::function<void()> wake)>;
+
+struct ChatSetup {
+    std::unique_ptr<Store> store;
+    EngineMaker make_engine;  ///< Engine::make_local, or a fake in tests
+    ModelPlaces places;
+    SettingLayers settings;         ///< model_file and chat are filled by the controller
+    std::string system_prompt;      ///< for chats that have none of their own
+    bool want_logits_hash = false;  ///< fill Stats::logits_hash
+};
+
+class ChatController {
+  public:
+    explicit ChatController(ChatSetup setup);
+    ~ChatController();  ///< stops what runs and stores the partial answer
+    ChatController(const ChatController&) = delete;
+    ChatController& operator=(const ChatController&) = delete;
+
+    const ViewState& view() const { return view_; }
+    bool busy() const { return view_.phase != Phase::idle; }
+
+    // --- a turn (errors when one already runs) -------------------------------------------------
+    /// Stores the message (attachments before the text), then asks the engine for the answer.
+    Result<void> send(const std::string& text);
+    /// Another answer to the last user message; the old one stays as a version.
+    Result<void> regenerate();
+    /// Lets the last answer go on; the shorter one stays as a version.
+    Result<void> continue_last();
+    /// Takes the last question and its answer out of the chat (both stay in the database) and
+    /// returns the question's text.
+    Result<std::string> undo();
+    /// Starts from token ids as they are; nothing is stored.
+    Result<void> send_raw(std::vector<std::int32_t> ids);
+    /// Ends what runs within 150 ms; go on pumping until !busy(). Harmless when idle.
+    void stop();
+
+    /// Drains engine events and folds them, waiting up to `timeout_ms` for the first one.
+    /// True when the view changed.
+    bool pump(int timeout_ms);
+    /// A descriptor that is readable when there are engine events: for poll(2) beside stdin.
+    /// pump() clears it.
+    int event_fd() const { return event_fd_; }
+    /// Sentences for the user since the last call (what was limited, not stored, loaded how).
+    std::vector<std::string> take_notes();
+
+    // --- conversations -------------------------------------------------------------------------
+    Result<void> new_chat();  ///< empty; model, system prompt and settings of the start
+    Result<void> switch_to(ConversationId id);  ///< also its model, when that is still there
+    Result<std::vector<Conversation>> chats(int limit, int offset = 0);
+    /// By id, title or unique prefix. Errors: failed, when none or ambiguous.
+    Result<Conversation> find_chat(const std::string& name);
+    Result<std::vector<Conversation>> search(const std::string& text, int limit);
+    Result<void> set_title(const std::string& title);
+    Result<void> remove_chat(ConversationId id);  ///< the current one: a new chat begins
+    Result<Conversation> restore_chat();          ///< the one removed last
+    /// Reads the messages of any conversation, for saving and showing.
+    Result<std::vector<StoredMessage>> messages_of(ConversationId id);
+
+    // --- model and settings --------------------------------------------------------------------
+    Result<void> set_model(const std::string& name);  ///< path or name; loads at the next turn
+    std::vector<FoundModel> models();
+    Result<inspect::ModelCard> model_card();  ///< of the model in force
+    Result<void> set_system(const std::string& text);
+    const std::string& system_prompt() const { return system_prompt_; }
+    /// A row of the settings table; kept with the chat. "default" gives the lower layers back.
+    /// Beats a flag of the same name for the rest of the run. Errors: usage.
+    Result<void> set_param(const std::string& name, const std::string& value);
+    std::vector<SettingValue> params() const;  ///< value and origin of each, in table order
+
+    /// Reads a text file; it goes before the next message. Returns a sentence (name, size).
+    Result<std::string> attach(const std::string& path);
+    /// The same for text that is already here (a pipe). "" name = no heading.
+    Result<void> attach_text(const std::string& name, const std::string& text);
+    void clear_attachments();
+
+    Store& store() { return *store_; }
+
+  private:
+    struct Turn;
+    struct Fold;
+
+    Result<void> ensure_idle(const char* what) const;
+    Result<void> ensure_model() const;
+    Result<void> ensure_engine();
+    Result<void> ensure_chat();
+    Result<void> start(Turn turn);
+    Request make_request(const Turn& turn) const;
+    Result<void> reload_messages();
+    void append_answer_row(MessageState state);
+    void flush(bool force);
+    void finish(MessageState state, const TurnResult& result, const std::string& tokenizer_hash);
+    void note(std::string text) { notes_.push_back(std::move(text)); }
+
+    std::unique_ptr<Store> store_;
+    EngineMaker make_engine_;
+    ModelPlaces places_;
+    SettingLayers layers_;
+    const std::string initial_system_;
+    const bool want_logits_hash_;
+
+    ViewState view_;
+    std::string system_prompt_;
+    std::vector<std::string> attachment_texts_;
+    std::vector<std::string> notes_;
+    std::unique_ptr<Turn> turn_;  ///< the running request
+    int event_fd_ = -1;
+    std::unique_ptr<Engine> engine_;  ///< last: joined before anything its events refer to goes
+};
+
+}  // namespace hearth
