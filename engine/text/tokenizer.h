@@ -58,7 +58,7 @@ class Tokenizer {
     /// Errors: model_invalid with a sentence. An unknown `pre` falls back by fingerprint of the
     /// vocabulary (marker tokens) or is refused; a fallback is said through `warnings()`.
     static Result<std::unique_ptr<Tokenizer>> make(Vocabulary vocabulary);
-    virtual ~Tokenizer() = default;
+    ~Tokenizer();
 
     /// Ids of `text`, any bytes. User-defined tokens are matched in all text, longest first;
     /// control tokens only with `parse_special`. No BOS or EOS is added.
@@ -88,10 +88,11 @@ class Tokenizer {
     const std::string& hash() const;
     const std::vector<std::string>& warnings() const;
 
-  protected:
-    struct Impl;
-    explicit Tokenizer(std::shared_ptr<const Impl> impl);
-    std::shared_ptr<const Impl> impl_;
+    struct Impl;  ///< tokenizer_impl.h
+
+  private:
+    explicit Tokenizer(std::unique_ptr<const Impl> impl);
+    std::unique_ptr<const Impl> impl_;
 };
 
 }  // namespace hearth
