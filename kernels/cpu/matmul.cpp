@@ -27,16 +27,19 @@ struct Unit {
     int rows;  ///< 1..kPanelRows
 };
 
-PanelOut panel_out(Scratch& s, int group) { return {s.q[group], s.scale[group], s.addend[group]}; }
+PanelOut panel_out(Scratch& s, int group) {
+    return {s.q[group], s.scale[group], s.addend[group], nullptr};
+}
 
 /// Unpacks elements [k0, k0 + nk) of one group of `rows` <= 16 rows.
 void unpack_group(const Context& c, const TensorView& w, std::int64_t row0, int rows,
-                  std::int64_t k0, int nk, int group) {
+                  std::int64_t k0, int nk, int group, const std::uint8_t* ahead) {
     const Kernels::Unpack unpack = c.kernels.unpack[static_cast<int>(w.dtype)];
     const std::int64_t stride = row_bytes(w.dtype, w.cols);
     const int per = is_quantized(w.dtype) ? 32 : 1;
     const auto* base = static_cast<const std::uint8_t*>(w.data) + row0 * stride;
-    const PanelOut out = panel_out(c.scratch, group);
+    PanelOut out = panel_out(c.scratch, group);
+    out.ahead = ahead;
     if (rows == kGroupRows) {
         unpack(base, stride, k0 / per, nk / per, out);
         return;
@@ -50,17 +53,15 @@ void unpack_group(const Context& c, const TensorView& w, std::int64_t row0, int 
     unpack(tail, chunk, 0, nk / per, out);
 }
 
-/// Reads ahead the piece of the next unit that corresponds to elements [k0, k0 + nk) of this one.
-void prefetch_next(const Unit& u, std::int64_t k0, int nk) {
+/// Where reading ahead of group `group` at element k0 is, `rows` rows further on; null at the end
+/// of the tensor. The rows of a group are one contiguous region, which is read linearly.
+const std::uint8_t* ahead_of(const Unit& u, int group, std::int64_t k0) {
     const TensorView& w = u.part->w;
+    const std::int64_t row = u.row0 + kPanelRows + group * kGroupRows;
+    if (row + kGroupRows > w.rows) return nullptr;
     const std::int64_t stride = row_bytes(w.dtype, w.cols);
-    const std::int64_t next = (u.row0 + kPanelRows) * stride;
-    const std::int64_t left = std::min<std::int64_t>(w.rows * stride - next, kPanelRows * stride);
-    if (left <= 0) return;
-    const auto* base = static_cast<const char*>(w.data) + next;
-    const std::int64_t first = left * k0 / w.cols, last = left * (k0 + nk) / w.cols;
-    for (std::int64_t at = first & ~std::int64_t{63}; at < last; at += 64)
-        __builtin_prefetch(base + at, 0, 2);
+    return static_cast<const std::uint8_t*>(w.data) + row * stride +
+           kGroupRows * row_bytes(w.dtype, k0);
 }
 
 void write_out(const Unit& u, const float* acc, std::int64_t n_cols) {
@@ -95,10 +96,10 @@ void run_unit(const Op& op, const Context& c, const Unit& u, bool streaming) {
     }
     for (std::int64_t k0 = 0; k0 < w.cols; k0 += step_k) {
         const auto nk = static_cast<int>(std::min<std::int64_t>(step_k, w.cols - k0));
-        if (streaming) prefetch_next(u, k0, nk);
         for (int g = 0; g < groups; ++g)
             unpack_group(c, w, u.row0 + g * kGroupRows,
-                         std::min(kGroupRows, u.rows - g * kGroupRows), k0, nk, g);
+                         std::min(kGroupRows, u.rows - g * kGroupRows), k0, nk, g,
+                         streaming ? ahead_of(u, g, k0) : nullptr);
         if (quantized) {
             in.n = nk / 32;
             const std::int64_t x_stride = op.x.cols / 32;

@@ -80,6 +80,9 @@ struct PanelOut {
     std::uint8_t* q = nullptr;
     float* scale = nullptr;
     float* addend = nullptr;
+    /// Rows that will be unpacked later, read ahead linearly at the rate of this unpacking; or
+    /// null.
+    const std::uint8_t* ahead = nullptr;
 };
 
 /// Two groups (the same one twice when only one exists), `n` blocks of 32 (floats: elements).

@@ -225,7 +225,6 @@ inline double int8_loop(std::int64_t iterations) {
     for (std::int64_t it = 0; it < iterations; ++it) {
 #pragma GCC unroll 12
         for (int i = 0; i < 12; ++i) acc[i] = n_dot<false>(acc[i], w, a);
-        __asm__ volatile("" : : "m"(a));
     }
     alignas(64) std::int32_t sink[16];
     for (int i = 0; i < 12; ++i) {

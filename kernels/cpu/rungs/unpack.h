@@ -9,6 +9,29 @@ inline W high_nibbles(W x) { return w_and(w_srl<4>(x), nibble_mask()); }
 /// Lane `i` of a panel block's 8 lines.
 inline void put(std::uint8_t* block, int line, W x) { w_store(block + 64 * line, x); }
 
+/// Read-ahead, spread evenly over the unpacking: a burst of prefetches would wait for the dozen or
+/// so line buffers, and walking 16 rows together defeats the hardware's own prefetcher. One linear
+/// stream through the rows that come next, `step` bytes for each load of 16 rows x 16 bytes.
+template <int kStep>
+struct Ahead {
+    const std::uint8_t* p;
+    std::int64_t step;
+    /// Without rows to come the same (cached) address is touched again and again.
+    explicit Ahead(const PanelOut& out)
+        : p(out.ahead != nullptr ? out.ahead : out.q),
+          step(out.ahead != nullptr ? kStep : 0) {}
+    void advance() {
+#pragma GCC unroll 8
+        for (int i = 0; i < kStep; i += 64) __builtin_prefetch(p + i, 0, 2);
+        p += step;
+    }
+};
+template <int kStep>
+inline void load_t4(const std::uint8_t* p, std::int64_t stride, W out[4], Ahead<kStep>& ahead) {
+    ahead.advance();
+    load_t4(p, stride, out);
+}
+
 /// One dword of each of 16 rows. Plain moves: they use no shuffle unit.
 inline W gather_dwords(const std::uint8_t* p, std::int64_t stride) {
     alignas(64) std::uint32_t v[16];
@@ -37,11 +60,12 @@ inline W fifth_bit(W qh, std::uint32_t yes, std::uint32_t no) {
 template <int kBytes, typename Head, typename Quant>
 inline void unpack_nibbles(const std::uint8_t* rows, std::int64_t stride, std::int64_t first, int n,
                            const PanelOut& out, Head head, Quant quant) {
+    Ahead<16 * kBytes> ahead(out);
     for (int b = 0; b < n; ++b) {
         const std::uint8_t* p = rows + (first + b) * kBytes;
         head(gather_dwords(p, stride), b);
         W t[4];
-        load_t4(p + kBytes - 16, stride, t);
+        load_t4(p + kBytes - 16, stride, t, ahead);
         std::uint8_t* q = out.q + 512 * b;
         for (int i = 0; i < 4; ++i) {
             put(q, i, quant(low_nibbles(t[i])));
@@ -108,35 +132,38 @@ inline void put_five_bits(std::uint8_t* q, const W t[4], W qh) {
 }
 inline void unpack_q5_0(const std::uint8_t* rows, std::int64_t stride, std::int64_t first, int n,
                         const PanelOut& out) {
+    Ahead<16 * 22> ahead(out);
     for (int b = 0; b < n; ++b) {
         const std::uint8_t* p = rows + (first + b) * 22;
         store_d(out, b, gather_dwords(p, stride));
         const W qh = gather_dwords(p + 2, stride);
         W t[4];
-        load_t4(p + 6, stride, t);
+        load_t4(p + 6, stride, t, ahead);
         // q - 16 + 128: nibble + 112, or + 128 with the fifth bit
         put_five_bits<0x80808080u, 0x70707070u>(out.q + 512 * b, t, qh);
     }
 }
 inline void unpack_q5_1(const std::uint8_t* rows, std::int64_t stride, std::int64_t first, int n,
                         const PanelOut& out) {
+    Ahead<16 * 24> ahead(out);
     for (int b = 0; b < n; ++b) {
         const std::uint8_t* p = rows + (first + b) * 24;
         store_dm(out, b, gather_dwords(p, stride));
         const W qh = gather_dwords(p + 4, stride);
         W t[4];
-        load_t4(p + 8, stride, t);
+        load_t4(p + 8, stride, t, ahead);
         put_five_bits<0x10101010u, 0u>(out.q + 512 * b, t, qh);
     }
 }
 inline void unpack_q8_0(const std::uint8_t* rows, std::int64_t stride, std::int64_t first, int n,
                         const PanelOut& out) {
+    Ahead<16 * 34 / 2> ahead(out);
     for (int b = 0; b < n; ++b) {
         const std::uint8_t* p = rows + (first + b) * 34;
         store_d(out, b, gather_dwords(p, stride));
         for (int h = 0; h < 2; ++h) {
             W t[4];
-            load_t4(p + 2 + 16 * h, stride, t);
+            load_t4(p + 2 + 16 * h, stride, t, ahead);
             for (int i = 0; i < 4; ++i)
                 put(out.q + 512 * b, 4 * h + i, w_xor(t[i], w_set1(0x80808080u)));
         }

@@ -19,10 +19,11 @@ inline void unpack_float(const std::uint8_t* rows, std::int64_t stride, std::int
     constexpr int kBytes = dtype == DType::f32 ? 4 : 2;
     constexpr int kStep = 16 / kBytes;
     const std::uint8_t* p = rows + first * kBytes;
+    Ahead<256> ahead(out);
     int k = 0;
     for (; k + kStep <= n; k += kStep) {
         W t[4];
-        load_t4(p + static_cast<std::int64_t>(k) * kBytes, stride, t);
+        load_t4(p + static_cast<std::int64_t>(k) * kBytes, stride, t, ahead);
         for (int i = 0; i < 4; ++i) {
             float* to = out.scale + 16 * (k + i * (kStep / 4));
             if constexpr (dtype == DType::f32) {
