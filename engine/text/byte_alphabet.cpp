@@ -40,10 +40,10 @@ const std::array<std::string, 256>& byte_alphabet() {
         for (unsigned byte = 0; byte < 256; ++byte) {
             const unsigned point = points[byte];
             if (point < 0x80) {
-                made[byte] = {static_cast<char>(point)};
+                made[byte].push_back(static_cast<char>(point));
             } else {
-                made[byte] = {static_cast<char>(0xC0 | (point >> 6)),
-                              static_cast<char>(0x80 | (point & 0x3F))};
+                made[byte].push_back(static_cast<char>(0xC0 | (point >> 6)));
+                made[byte].push_back(static_cast<char>(0x80 | (point & 0x3F)));
             }
         }
         return made;
