@@ -21,6 +21,8 @@
 
 namespace hearth {
 
+struct ChatTurn;
+
 /// Makes the engine; `wake` is called from its thread after new events.
 using EngineMaker = std::function<Result<std::unique_ptr<Engine>>(const EngineOptions& options,
                                                                   std::function<void()> wake)>;
@@ -101,17 +103,17 @@ class ChatController {
     Store& store() { return *store_; }
 
   private:
-    struct Turn;
-    struct Fold;
+    struct Fold;  ///< one overload per event, in chat_events.cpp
 
     Result<void> ensure_idle(const char* what) const;
     Result<void> ensure_model() const;
     Result<void> ensure_engine();
     Result<void> ensure_chat();
-    Result<void> start(Turn turn);
-    Request make_request(const Turn& turn) const;
+    Result<void> start(ChatTurn turn);
+    Request make_request(const ChatTurn& turn) const;
     Result<void> reload_messages();
-    void append_answer_row(MessageState state);
+    Result<void> use_model(const std::string& name);
+    Result<void> store_answer(MessageState state);
     void flush(bool force);
     void finish(MessageState state, const TurnResult& result, const std::string& tokenizer_hash);
     void note(std::string text) { notes_.push_back(std::move(text)); }
@@ -124,10 +126,11 @@ class ChatController {
     const bool want_logits_hash_;
 
     ViewState view_;
+    std::string model_key_;  ///< what finds the model again: its name, or an absolute path
     std::string system_prompt_;
     std::vector<std::string> attachment_texts_;
     std::vector<std::string> notes_;
-    std::unique_ptr<Turn> turn_;  ///< the running request
+    std::unique_ptr<ChatTurn> turn_;  ///< the running request
     int event_fd_ = -1;
     std::unique_ptr<Engine> engine_;  ///< last: joined before anything its events refer to goes
 };

@@ -46,7 +46,9 @@ struct Options {
     std::vector<std::string> warnings;  ///< from the config file, for stderr
 
     // run
-    std::string model;                  ///< "" = the last one used, or the only one
+    std::string model;                  ///< "" = default_model, the last one used, or the only one
+    std::string default_model;          ///< of the config file
+    std::string default_system;         ///< of the config file, for new chats
     std::optional<std::string> prompt;  ///< "-" = stdin is the prompt
     std::optional<std::string> system;
     std::vector<std::string> files;  ///< documents

@@ -1,7 +1,8 @@
 #pragma once
 // Settings: one table of everything that shapes an answer (name, flags, help, how to set it), and
 // the layers a value can come from. Flags, environment, chats, the config file and `/set` all go
-// through this table, so a name means the same everywhere. Knows no file and no environment.
+// through this table, so a name means the same everywhere. Reads no environment, and no file but
+// a chat template that is named by its path.
 
 #include <map>
 #include <string>

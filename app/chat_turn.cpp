@@ -1,0 +1,66 @@
+#include "app/chat_turn.h"
+
+#include <nlohmann/json.hpp>
+
+namespace hearth {
+namespace {
+
+std::string dump(const nlohmann::ordered_json& json) {
+    return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+}  // namespace
+
+std::vector<TurnMessage> messages_for_engine(const std::string& system_prompt,
+                                             const std::vector<StoredMessage>& messages) {
+    std::vector<TurnMessage> turns;
+    if (!system_prompt.empty()) turns.push_back({"system", system_prompt, {}, {}});
+    for (const StoredMessage& message : messages) {
+        const bool is_answer = message.role == "assistant";
+        if (is_answer && message.content.empty()) continue;
+        if (!turns.empty() && turns.back().role == message.role) {
+            turns.back().content += "\n\n" + message.content;
+            turns.back().token_ids.clear();  // they no longer spell the content
+            continue;
+        }
+        turns.push_back({message.role, message.content, message.token_ids, message.tokenizer_hash});
+    }
+    return turns;
+}
+
+std::string params_of_turn(const Settings& settings, std::uint64_t seed, const std::string& model) {
+    nlohmann::ordered_json json;
+    json["model"] = model;
+    for (const SettingRow& row : setting_rows()) json[row.name] = row.get(settings);
+    json["seed"] = seed;
+    return dump(json);
+}
+
+std::string stats_to_json(const Stats& stats, const std::string& error) {
+    nlohmann::ordered_json json = {
+        {"prompt_tokens", stats.prompt_tokens},
+        {"cached_tokens", stats.cached_tokens},
+        {"completion_tokens", stats.completion_tokens},
+        {"queue_ms", stats.queue_ms},
+        {"load_ms", stats.load_ms},
+        {"first_token_ms", stats.first_token_ms},
+        {"prefill_ms", stats.prefill_ms},
+        {"decode_ms", stats.decode_ms},
+        {"total_ms", stats.total_ms},
+        {"context_tokens", stats.context_tokens},
+        {"context_used", stats.context_used},
+        {"backend", stats.backend},
+    };
+    if (!stats.logits_hash.empty()) json["logits_hash"] = stats.logits_hash;
+    if (!error.empty()) json["error"] = error;
+    return dump(json);
+}
+
+bool same_engine(const EngineOptions& a, const EngineOptions& b) {
+    return a.n_threads == b.n_threads && a.isa == b.isa && a.context_tokens == b.context_tokens &&
+           a.kv_type == b.kv_type && a.prefill_chunk == b.prefill_chunk &&
+           a.keep_alive_s == b.keep_alive_s && a.kv_budget_bytes == b.kv_budget_bytes &&
+           a.permute_pages == b.permute_pages;
+}
+
+}  // namespace hearth
