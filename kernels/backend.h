@@ -11,6 +11,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <string>
 #include <vector>
@@ -48,7 +49,7 @@ struct AttentionSpec {
 struct KvLayer {
     void* keys = nullptr;
     void* values = nullptr;
-    std::int64_t page_bytes = 0;  ///< of the keys, and of the values, of one page
+    std::int64_t page_bytes = 0;  ///< from one page of keys to the next; of values too
     DType dtype = DType::f16;     ///< f16 or bf16 (f32 for tests)
     int n_kv_heads = 0;
     int head_dim = 0;
@@ -70,6 +71,8 @@ class Backend {
     /// Zeroed, 64-byte aligned (large: 2 MiB, huge pages advised). nullptr when refused.
     virtual void* allocate(std::size_t bytes) = 0;
     virtual void release(void* p, std::size_t bytes) = 0;
+    /// Bytes of an allocation that read as zero from now on; their memory may go back to the system.
+    virtual void discard(void* p, std::size_t bytes) { std::memset(p, 0, bytes); }
 
     /// Starts recording a step. `batch` and all views must stay valid until run returns.
     virtual void begin(const BatchView& batch) = 0;

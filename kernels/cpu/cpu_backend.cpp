@@ -79,6 +79,21 @@ void CpuBackend::release(void* p, std::size_t bytes) {
         std::free(p);
 }
 
+void CpuBackend::discard(void* p, std::size_t bytes) {
+    constexpr std::size_t kPage = 4096;
+    auto* first = static_cast<std::uint8_t*>(p);
+    const auto at = reinterpret_cast<std::uintptr_t>(p);
+    const std::size_t head = std::min(bytes, round_up(at, kPage) - at);
+    const std::size_t whole = (bytes - head) / kPage * kPage;
+    // Private anonymous memory reads as zero after MADV_DONTNEED (madvise(2)).
+    if (bytes < kHugePage || madvise(first + head, whole, MADV_DONTNEED) != 0) {
+        std::memset(p, 0, bytes);
+        return;
+    }
+    std::memset(first, 0, head);
+    std::memset(first + head + whole, 0, bytes - head - whole);
+}
+
 Op& CpuBackend::add(OpKind kind) {
     step_.ops.emplace_back();
     step_.ops.back().kind = kind;

@@ -12,6 +12,7 @@ class CpuBackend final : public Backend {
     const BackendInfo& info() const override { return info_; }
     void* allocate(std::size_t bytes) override;
     void release(void* p, std::size_t bytes) override;
+    void discard(void* p, std::size_t bytes) override;
 
     void begin(const BatchView& batch) override;
     void embed(MatrixView y, const TensorView& table, float scale) override;

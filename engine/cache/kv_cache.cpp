@@ -1,0 +1,112 @@
+#include "engine/cache/kv_cache.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "engine/base/check.h"
+
+namespace hearth {
+
+namespace {
+
+int round_to_slab(int n_pages) {
+    return (n_pages + KvCache::kSlabPages - 1) / KvCache::kSlabPages * KvCache::kSlabPages;
+}
+
+std::int64_t layer_page_bytes(const ModelConfig& config, DType dtype) {
+    std::int64_t largest = 0;
+    for (const AttentionSpec& a : config.attention) {
+        largest = std::max(largest,
+                           row_bytes(dtype, std::int64_t{a.n_kv_heads} * a.head_dim * kPageTokens));
+    }
+    return largest;
+}
+
+}  // namespace
+
+std::int64_t KvCache::bytes_per_page(const ModelConfig& config, DType dtype) {
+    return 2 * static_cast<std::int64_t>(config.attention.size()) * layer_page_bytes(config, dtype);
+}
+
+KvCache::KvCache(Backend& backend, int n_pages, bool permuted)
+    : backend_(backend),
+      pool_(n_pages, permuted) {}
+
+Result<std::unique_ptr<KvCache>> KvCache::make(const ModelConfig& config, Backend& backend,
+                                               DType dtype, int n_pages, bool permuted) {
+    const int n = round_to_slab(std::max(n_pages, 1));
+    std::unique_ptr<KvCache> c(new KvCache(backend, n, permuted));
+    c->page_bytes_ = layer_page_bytes(config, dtype);
+    c->page_bytes_all_ = bytes_per_page(config, dtype);
+    c->memory_bytes_ = c->page_bytes_all_ * n;
+    c->slots_per_slab_ = static_cast<std::int32_t>(2 * config.attention.size()) * kSlabPages;
+    c->memory_ =
+        static_cast<std::uint8_t*>(backend.allocate(static_cast<std::size_t>(c->memory_bytes_)));
+    if (c->memory_ == nullptr) {
+        return fail(Errc::out_of_memory,
+                    "the KV cache of {} tokens needs {} MiB, which the system refused; choose a "
+                    "smaller context or close other programs",
+                    std::int64_t{n} * kPageTokens, c->memory_bytes_ >> 20);
+    }
+    c->dirty_.assign(static_cast<std::size_t>(n), false);
+    c->in_use_.assign(static_cast<std::size_t>(n / kSlabPages), 0);
+    std::uint8_t* p = c->memory_;
+    for (const AttentionSpec& a : config.attention) {
+        const std::int64_t run = kSlabPages * c->page_bytes_;
+        c->layers_.push_back({p, p + run, c->page_bytes_, dtype, a.n_kv_heads, a.head_dim});
+        p += 2 * run;
+    }
+    return c;
+}
+
+KvCache::~KvCache() {
+    if (memory_ != nullptr) backend_.release(memory_, static_cast<std::size_t>(memory_bytes_));
+}
+
+/// Plane 2l: keys of layer l; 2l + 1: its values.
+std::uint8_t* KvCache::page_address(int plane, std::int32_t page) const {
+    return memory_ + (std::int64_t{slot(page)} + std::int64_t{plane} * kSlabPages) * page_bytes_;
+}
+
+void KvCache::prepare(std::int32_t page) {
+    ++in_use_[static_cast<std::size_t>(page / kSlabPages)];
+    if (dirty_[static_cast<std::size_t>(page)]) {
+        for (int plane = 0; plane < static_cast<int>(2 * layers_.size()); ++plane) {
+            std::memset(page_address(plane, page), 0, static_cast<std::size_t>(page_bytes_));
+        }
+    }
+    dirty_[static_cast<std::size_t>(page)] = true;
+}
+
+void KvCache::retire(std::int32_t page) {
+    const std::int32_t slab = page / kSlabPages;
+    std::int32_t& n = in_use_[static_cast<std::size_t>(slab)];
+    HEARTH_CHECK(n > 0);
+    if (--n > 0) return;
+    const std::int64_t bytes = kSlabPages * page_bytes_all_;
+    backend_.discard(memory_ + slab * bytes, static_cast<std::size_t>(bytes));
+    const auto first = dirty_.begin() + slab * kSlabPages;
+    std::fill(first, first + kSlabPages, false);
+}
+
+bool KvCache::reserve(std::vector<std::int32_t>& pages, int n_positions) {
+    const int needed = (n_positions + kPageTokens - 1) / kPageTokens;
+    const int missing = needed - static_cast<int>(pages.size());
+    if (missing > pool_.n_free()) return false;
+    for (int i = 0; i < missing; ++i) {
+        const std::int32_t page = pool_.allocate();
+        prepare(page);
+        pages.push_back(page);
+    }
+    return true;
+}
+
+void KvCache::cut(std::vector<std::int32_t>& pages, int n_pages) {
+    HEARTH_CHECK(n_pages >= 0);
+    while (static_cast<int>(pages.size()) > n_pages) {
+        if (pool_.release(pages.back())) retire(pages.back());
+        pages.pop_back();
+    }
+}
+
+}  // namespace hearth

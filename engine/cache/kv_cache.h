@@ -1,0 +1,72 @@
+#pragma once
+// KvCache: storage of KV pages on a backend, one id for all layers of 16 positions. Owns address
+// space for its whole budget; memory is committed when a page is first written and goes back to
+// the system by slabs. Knows layers and bytes; does not know tokens or conversations.
+//
+// Layout: slabs of kSlabPages pages; in a slab, per layer kSlabPages key pages, then kSlabPages
+// value pages. So one layer's keys lie in runs of kSlabPages pages, and a slab is one stretch of
+// memory. All layers take the page size of the largest. A kernel finds page `slot` of a layer at
+// base + slot * page_bytes; slot(id) leaves the room of the other layers between slabs.
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "engine/base/result.h"
+#include "engine/cache/page_pool.h"
+#include "engine/model/config.h"
+#include "kernels/backend.h"
+
+namespace hearth {
+
+class KvCache {
+  public:
+    static constexpr int kSlabPages = 32;  ///< 512 positions
+
+    /// Room for n_pages (rounded up to whole slabs). Errors: out_of_memory.
+    static Result<std::unique_ptr<KvCache>> make(const ModelConfig& config, Backend& backend,
+                                                 DType dtype, int n_pages, bool permuted = false);
+    ~KvCache();
+    KvCache(const KvCache&) = delete;
+    KvCache& operator=(const KvCache&) = delete;
+
+    /// Bytes of one page, all layers, keys and values.
+    static std::int64_t bytes_per_page(const ModelConfig& config, DType dtype);
+
+    std::span<const KvLayer> layers() const { return layers_; }
+    /// What SequenceSpan::pages wants for a page id.
+    std::int32_t slot(std::int32_t page) const {
+        return page / kSlabPages * slots_per_slab_ + page % kSlabPages;
+    }
+
+    /// Appends zeroed pages until `pages` covers n_positions. False, with nothing changed, when
+    /// not enough are free.
+    bool reserve(std::vector<std::int32_t>& pages, int n_positions);
+    /// Releases pages from index n_pages on.
+    void cut(std::vector<std::int32_t>& pages, int n_pages);
+
+    const PagePool& pool() const { return pool_; }
+    /// Bytes of the pages in use.
+    std::int64_t bytes_in_use() const { return pool_.n_in_use() * page_bytes_all_; }
+    std::int64_t page_bytes_all() const { return page_bytes_all_; }
+
+  private:
+    KvCache(Backend& backend, int n_pages, bool permuted);
+    std::uint8_t* page_address(int plane, std::int32_t page) const;
+    void prepare(std::int32_t page);
+    void retire(std::int32_t page);
+
+    Backend& backend_;
+    PagePool pool_;
+    std::vector<KvLayer> layers_;
+    std::uint8_t* memory_ = nullptr;
+    std::int64_t memory_bytes_ = 0;
+    std::int64_t page_bytes_ = 0;      ///< keys of one layer
+    std::int64_t page_bytes_all_ = 0;  ///< 2 * layers * page_bytes_
+    std::int32_t slots_per_slab_ = 0;
+    std::vector<bool> dirty_;           ///< by page: written since its slab was last discarded
+    std::vector<std::int32_t> in_use_;  ///< by slab
+};
+
+}  // namespace hearth
