@@ -14,7 +14,8 @@ namespace hearth {
 
 struct Family {
     std::string_view architecture;  ///< value of general.architecture
-    Result<ModelConfig> (*config)(const WeightFile&);
+    /// context_tokens: the context that will be used, 0 = the trained one (LongRoPE's choice).
+    Result<ModelConfig> (*config)(const WeightFile&, int context_tokens);
     Result<Weights> (*weights)(const WeightFile&, const ModelConfig&);
 };
 

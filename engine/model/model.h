@@ -20,8 +20,11 @@ struct Model {
     std::string chat_template;  ///< source from the file; empty when it has none
 
     /// Opens, checks every shape against the configuration, makes the tokenizer.
-    static Result<std::unique_ptr<Model>> load(const std::string& path);
-    static Result<std::unique_ptr<Model>> from_file(std::shared_ptr<WeightFile> file);
+    /// context_tokens: the context that will be used, 0 = the trained one. It decides LongRoPE's
+    /// list, so it belongs in the key of whatever is cached.
+    static Result<std::unique_ptr<Model>> load(const std::string& path, int context_tokens = 0);
+    static Result<std::unique_ptr<Model>> from_file(std::shared_ptr<WeightFile> file,
+                                                    int context_tokens = 0);
 
     std::int64_t weight_bytes() const;
     /// Bytes of KV per token for a KV type, all layers, keys and values.

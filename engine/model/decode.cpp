@@ -1,0 +1,109 @@
+#include "engine/model/decode.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "engine/base/check.h"
+
+namespace hearth {
+
+Result<std::unique_ptr<Activations>> Activations::make(const ModelConfig& config, Backend& backend,
+                                                       int max_tokens, int max_outputs) {
+    std::int64_t q = 0, kv = 0;
+    for (const AttentionSpec& s : config.attention) {
+        q = std::max(q, std::int64_t{s.n_heads} * s.head_dim);
+        kv = std::max(kv, std::int64_t{s.n_kv_heads} * s.head_dim);
+    }
+    std::unique_ptr<Activations> a(new Activations);
+    const std::int64_t d = config.hidden_size, f = config.intermediate_size;
+    const std::pair<MatrixView*, std::pair<std::int64_t, std::int64_t>> parts[] = {
+        {&a->x, {max_tokens, d}},
+        {&a->h, {max_tokens, d}},
+        {&a->q, {max_tokens, q}},
+        {&a->k, {max_tokens, kv}},
+        {&a->v, {max_tokens, kv}},
+        {&a->attn, {max_tokens, q}},
+        {&a->gate, {max_tokens, f}},
+        {&a->up, {max_tokens, f}},
+        {&a->out_x, {max_outputs, d}},
+        {&a->out_h, {max_outputs, d}},
+        {&a->logits, {max_outputs, config.vocab_size}},
+    };
+    // Rows begin at multiples of 64 bytes.
+    const auto stride = [](std::int64_t cols) { return (cols + 15) / 16 * 16; };
+    std::int64_t floats = 0;
+    for (const auto& [view, shape] : parts) floats += shape.first * stride(shape.second);
+    a->max_tokens = max_tokens;
+    a->max_outputs = max_outputs;
+    a->bytes_ = static_cast<std::size_t>(floats) * sizeof(float);
+    a->memory_ = backend.allocate(a->bytes_);
+    if (a->memory_ == nullptr) {
+        return fail(Errc::out_of_memory,
+                    "the working memory of a step of {} tokens, {} MiB, is not free; use a smaller "
+                    "chunk or a smaller model",
+                    max_tokens, a->bytes_ >> 20);
+    }
+    a->backend_ = &backend;
+    auto* p = static_cast<float*>(a->memory_);
+    for (const auto& [view, shape] : parts) {
+        *view = {p, shape.first, shape.second, stride(shape.second)};
+        p += shape.first * stride(shape.second);
+    }
+    return a;
+}
+
+Activations::~Activations() {
+    if (memory_ != nullptr) backend_->release(memory_, bytes_);
+}
+
+void decode(const ModelConfig& c, const Weights& w, const BatchView& batch,
+            std::span<const KvLayer> kv, Activations& a, Backend& b) {
+    const auto n = static_cast<std::int64_t>(batch.tokens.size());
+    const auto n_outputs = static_cast<std::int64_t>(batch.output_rows.size());
+    HEARTH_CHECK(n > 0 && n <= a.max_tokens && n_outputs <= a.max_outputs);
+    HEARTH_CHECK(kv.size() == w.layers.size());
+    const MatrixView x = a.x.top(n), h = a.h.top(n), q = a.q.top(n), k = a.k.top(n), v = a.v.top(n),
+                     attn = a.attn.top(n), gate = a.gate.top(n), up = a.up.top(n);
+
+    b.embed(x, w.token_embedding, c.embedding_scale);
+    for (std::size_t l = 0; l < w.layers.size(); ++l) {
+        const LayerWeights& layer = w.layers[l];
+        const AttentionSpec& spec = c.attention[l];
+
+        b.rms_norm(h, x, layer.attn_norm, c.rms_norm_eps);
+        b.matmul(q, h, layer.wq, layer.bq);
+        b.matmul(k, h, layer.wk, layer.bk);
+        b.matmul(v, h, layer.wv, layer.bv);
+        if (layer.q_norm) b.head_norm(q, layer.q_norm, spec.head_dim, c.rms_norm_eps);
+        if (layer.k_norm) b.head_norm(k, layer.k_norm, spec.head_dim, c.rms_norm_eps);
+        b.rope_store_kv(q, k, v, kv[l], spec);
+        b.attention(attn, q, kv[l], spec);
+        if (layer.attn_post_norm) {
+            b.matmul(h, attn, layer.wo);
+            b.rms_norm(x, h, layer.attn_post_norm, c.rms_norm_eps, /*accumulate=*/true);
+        } else {
+            b.matmul(x, attn, layer.wo, {}, /*accumulate=*/true);
+        }
+
+        b.rms_norm(h, x, layer.ffn_norm, c.rms_norm_eps);
+        b.matmul(gate, h, layer.w_gate);
+        b.matmul(up, h, layer.w_up);
+        b.gated(gate, up, c.activation);
+        if (layer.ffn_post_norm) {
+            b.matmul(h, gate, layer.w_down);
+            b.rms_norm(x, h, layer.ffn_post_norm, c.rms_norm_eps, /*accumulate=*/true);
+        } else {
+            b.matmul(x, gate, layer.w_down, {}, /*accumulate=*/true);
+        }
+    }
+
+    if (n_outputs == 0) return;  // keys and values were all that was wanted
+    const MatrixView out_x = a.out_x.top(n_outputs), out_h = a.out_h.top(n_outputs);
+    const MatrixView logits = a.logits.top(n_outputs);
+    b.gather_outputs(out_x, x);
+    b.rms_norm(out_h, out_x, w.final_norm, c.rms_norm_eps);
+    b.matmul(logits, out_h, w.lm_head);
+    if (c.final_softcap > 0) b.softcap(logits, c.final_softcap);
+}
+
+}  // namespace hearth
