@@ -302,6 +302,37 @@ void CpuBackend::run_worker(int worker) {
     }
 }
 
+/// Decides which barriers the recorded step can do without, and what is read ahead.
+void CpuBackend::plan() {
+    // A row up to this size is normed or quantized by every worker sooner than handed over.
+    constexpr std::int64_t kPrivateColumns = 4096;
+    int next_matmul = -1;
+    for (std::size_t i = step_.ops.size(); i-- > 0;) {
+        Op& op = step_.ops[i];
+        if (op.kind == OpKind::matmul) {
+            op.next_matmul = next_matmul;
+            next_matmul = op.x.rows < 16 ? static_cast<int>(i) : -1;
+        }
+        if (op.kind != OpKind::quantize) continue;
+        Op* before = i > 0 ? &step_.ops[i - 1] : nullptr;
+        const auto makes_x = [&](OpKind kind) {
+            return before != nullptr && before->kind == kind && same_rows(before->y, op.x);
+        };
+        const bool after_norm = makes_x(OpKind::rms_norm) && !before->accumulate;
+        // The same worker norms or gates what it quantizes.
+        if (makes_x(OpKind::gated)) before->barrier_after = false;
+        if (after_norm && op.x.rows > 1) before->barrier_after = false;
+        if (op.x.rows != 1 || op.x.cols > kPrivateColumns || makes_x(OpKind::gated)) continue;
+        op.is_private = step_.ops[i + 1].is_private = true;
+        op.barrier_after = false;
+        if (after_norm && before->x.data != before->y.data) {
+            before->is_private = true;
+            before->barrier_after = false;
+            op.y = before->y;
+        }
+    }
+}
+
 bool CpuBackend::run(const std::atomic<bool>* stop) {
     const bool any_rope = std::any_of(step_.ropes.begin(), step_.ropes.end(),
                                       [](const RopeTable& t) { return t.used; });
@@ -311,6 +342,7 @@ bool CpuBackend::run(const std::atomic<bool>* stop) {
         table.barrier_after = step_.ops.front().kind == OpKind::rope_store_kv;
         step_.ops.insert(step_.ops.begin(), table);
     }
+    plan();
     std::size_t activation_bytes = 0;
     for (const Op& op : step_.ops)
         if (op.kind == OpKind::quantize)

@@ -33,6 +33,7 @@ class CpuBackend final : public Backend {
   private:
     Op& add(OpKind kind);
     int rope_table(const RopeSpec& spec);
+    void plan();
     void run_worker(int worker);
     void execute(const Op& op, const Context& c);
 

@@ -24,7 +24,8 @@ constexpr std::int64_t kStreamingColumns = 16;
 struct Unit {
     const MatmulPart* part;
     std::int64_t row0;
-    int rows;  ///< 1..kPanelRows
+    int rows;                            ///< 1..kPanelRows
+    const std::uint8_t* next = nullptr;  ///< what this worker streams after it, or null
 };
 
 PanelOut panel_out(Scratch& s, int group) {
@@ -53,14 +54,12 @@ void unpack_group(const Context& c, const TensorView& w, std::int64_t row0, int 
     unpack(tail, chunk, 0, nk / per, out);
 }
 
-/// Where reading ahead of group `group` at element k0 is, `rows` rows further on; null at the end
-/// of the tensor. The rows of a group are one contiguous region, which is read linearly.
+/// Where reading ahead is while group `group` of the unit is at element k0: the same place of the
+/// next unit, which is one contiguous region and is read linearly.
 const std::uint8_t* ahead_of(const Unit& u, int group, std::int64_t k0) {
+    if (u.next == nullptr) return nullptr;
     const TensorView& w = u.part->w;
-    const std::int64_t row = u.row0 + kPanelRows + group * kGroupRows;
-    if (row + kGroupRows > w.rows) return nullptr;
-    const std::int64_t stride = row_bytes(w.dtype, w.cols);
-    return static_cast<const std::uint8_t*>(w.data) + row * stride +
+    return u.next + group * kGroupRows * row_bytes(w.dtype, w.cols) +
            kGroupRows * row_bytes(w.dtype, k0);
 }
 
@@ -79,7 +78,7 @@ void write_out(const Unit& u, const float* acc, std::int64_t n_cols) {
     }
 }
 
-void run_unit(const Op& op, const Context& c, const Unit& u, bool streaming) {
+void run_unit(const Op& op, const Context& c, const Unit& u) {
     const TensorView& w = u.part->w;
     const bool quantized = is_quantized(w.dtype);
     const int step_k = quantized ? kPanelK : kFloatPanelK;
@@ -99,12 +98,11 @@ void run_unit(const Op& op, const Context& c, const Unit& u, bool streaming) {
         for (int g = 0; g < groups; ++g)
             unpack_group(c, w, u.row0 + g * kGroupRows,
                          std::min(kGroupRows, u.rows - g * kGroupRows), k0, nk, g,
-                         streaming ? ahead_of(u, g, k0) : nullptr);
+                         ahead_of(u, g, k0));
         if (quantized) {
             in.n = nk / 32;
-            const std::int64_t x_stride = op.x.cols / 32;
-            const ActBlock* x = c.step.activations.as<ActBlock>() + k0 / 32;
-            c.kernels.panel[static_cast<int>(panel_kind(w.dtype))](in, x, x_stride, n_cols, acc);
+            const ActBlock* x = activations_of(op, c) + k0 / 32 * n_cols;
+            c.kernels.panel[static_cast<int>(panel_kind(w.dtype))](in, x, in.n, n_cols, acc);
         } else {
             in.n = nk;
             c.kernels.panel_floats(in, op.x.data + k0, op.x.stride, n_cols, acc);
@@ -118,9 +116,15 @@ Unit unit_at(const MatmulPart& part, std::int64_t index) {
     return {&part, row0, static_cast<int>(std::min<std::int64_t>(kPanelRows, part.w.rows - row0))};
 }
 
-/// Units of [first, last) in the op's order of bytes that belong to this worker: the unit whose
-/// first byte lies in the worker's share.
-void run_streaming(const Op& op, const Context& c) {
+const std::uint8_t* address(const Unit& u) {
+    const TensorView& w = u.part->w;
+    return static_cast<const std::uint8_t*>(w.data) + u.row0 * row_bytes(w.dtype, w.cols);
+}
+
+/// Calls f(unit) for this worker's units in the order of the weights' bytes, until f is false: a
+/// unit belongs to the worker in whose share of the bytes it starts.
+template <typename Call>
+void each_streamed_unit(const Op& op, const Context& c, Call f) {
     const MatmulPart* parts = c.step.parts.data() + op.first_part;
     const MatmulPart& end = parts[op.n_parts - 1];
     const Range bytes = share(end.bytes_before + end.w.bytes(), c);
@@ -133,11 +137,30 @@ void run_streaming(const Op& op, const Context& c) {
             return std::min<std::int64_t>(u, part.units);
         };
         const std::int64_t last = first_at(bytes.last);
-        for (std::int64_t u = first_at(bytes.first); u < last; ++u) {
-            if (c.step.should_stop()) return;
-            run_unit(op, c, unit_at(part, u), true);
-        }
+        for (std::int64_t u = first_at(bytes.first); u < last; ++u)
+            if (!f(unit_at(part, u))) return;
     }
+}
+
+void run_streaming(const Op& op, const Context& c) {
+    Unit current{};
+    each_streamed_unit(op, c, [&](const Unit& u) {
+        if (current.part != nullptr) {
+            current.next = address(u);
+            run_unit(op, c, current);
+        }
+        current = u;
+        return !c.step.should_stop();
+    });
+    if (current.part == nullptr || c.step.should_stop()) return;
+    if (op.next_matmul >= 0) {
+        const Op& following = c.step.ops[static_cast<std::size_t>(op.next_matmul)];
+        each_streamed_unit(following, c, [&](const Unit& u) {
+            current.next = address(u);
+            return false;
+        });
+    }
+    run_unit(op, c, current);
 }
 
 void run_dynamic(const Op& op, const Context& c) {
@@ -149,24 +172,39 @@ void run_dynamic(const Op& op, const Context& c) {
         if (u >= total || c.step.should_stop()) return;
         int p = 0;
         while (u >= parts[p].units) u -= parts[p++].units;
-        run_unit(op, c, unit_at(parts[p], u), false);
+        run_unit(op, c, unit_at(parts[p], u));
     }
 }
 
 }  // namespace
 
+/// Activations lie as [piece of kPanelK][column][block]: a panel call reads them in one stream.
 void run_quantize(const Op& op, const Context& c) {
-    const std::int64_t blocks = op.x.cols / 32;
+    const std::int64_t blocks = op.x.cols / 32, n = op.x.rows;
+    constexpr std::int64_t kPiece = kPanelK / 32;
+    if (op.is_private) {
+        auto* out = static_cast<ActBlock*>(
+            c.scratch.activations.reserve(sizeof(ActBlock) * static_cast<std::size_t>(blocks)));
+        // op.y: the row where rms_norm left this worker's copy, else the row itself
+        c.kernels.quantize(op.y.data == nullptr ? op.x.data : c.scratch.row.as<float>(), blocks,
+                           out);
+        return;
+    }
     auto* out = c.step.activations.as<ActBlock>();
-    // One row is cut into runs of blocks, many rows by row.
-    if (op.x.rows == 1) {
+    // One row is cut into runs of blocks, many rows by row; the gate before it cuts the same way.
+    if (n == 1) {
         const Range r = share(blocks, c);
         c.kernels.quantize(op.x.data + r.first * 32, r.last - r.first, out + r.first);
         return;
     }
-    const Range rows = share(op.x.rows, c);
-    for (std::int64_t t = rows.first; t < rows.last && !c.step.should_stop(); ++t)
-        c.kernels.quantize(op.x.data + t * op.x.stride, blocks, out + t * blocks);
+    const Range rows = share(n, c);
+    for (std::int64_t t = rows.first; t < rows.last && !c.step.should_stop(); ++t) {
+        const float* x = op.x.data + t * op.x.stride;
+        for (std::int64_t b = 0; b < blocks; b += kPiece) {
+            const std::int64_t count = std::min(kPiece, blocks - b);
+            c.kernels.quantize(x + b * 32, count, out + b * n + t * count);
+        }
+    }
 }
 
 void run_matmul(const Op& op, const Context& c) {

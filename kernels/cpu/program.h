@@ -50,6 +50,9 @@ struct Op {
     OpKind kind{};
     bool barrier_after = true;
     bool accumulate = false;
+    /// Every worker does this for itself, in its own memory: one row, where that costs less than
+    /// the barrier it saves.
+    bool is_private = false;
     MatrixView y, x, extra;  ///< extra: v of rope_store_kv, up of gated
     TensorView w;
     float value = 0;  ///< eps, scale or cap
@@ -59,6 +62,7 @@ struct Op {
     AttentionShape shape;
     int rope = -1;                    ///< index into rope tables
     int first_part = 0, n_parts = 0;  ///< of Step::parts
+    int next_matmul = -1;             ///< the op whose weights are read next, for reading ahead
     int block_tokens = 1;             ///< attention: query tokens per item
     int n_partitions = 0;             ///< attention: 0 = items are whole rows
 };
@@ -95,8 +99,10 @@ struct alignas(64) Scratch {
     alignas(64) float scale[kPanelGroups][kFloatPanelK * kGroupRows];
     alignas(64) float addend[kPanelGroups][kPanelK / 16 * kGroupRows];
     alignas(64) std::uint8_t tail[kGroupRows * kPanelK * 2];
-    Buffer acc;        ///< [columns][kPanelRows] f32
-    Buffer attention;  ///< see attention.cpp
+    Buffer acc;          ///< [columns][kPanelRows] f32
+    Buffer attention;    ///< see attention.cpp
+    Buffer row;          ///< one normed row
+    Buffer activations;  ///< ActBlocks of a private quantization
 };
 
 /// A dynamic counter on its own cache line, one per op.
@@ -140,6 +146,11 @@ struct Context {
 struct Range {
     std::int64_t first, last;
 };
+
+/// Where the quantized activations of a matmul or quantize op lie.
+inline ActBlock* activations_of(const Op& op, const Context& c) {
+    return (op.is_private ? c.scratch.activations : c.step.activations).as<ActBlock>();
+}
 inline Range share(std::int64_t n, const Context& c) {
     return {n * c.worker / c.n_workers, n * (c.worker + 1) / c.n_workers};
 }

@@ -26,8 +26,15 @@ void run_embed(const Op& op, const Context& c) {
 }
 
 void run_rms_norm(const Op& op, const Context& c) {
-    const Range rows = share(op.x.rows, c);
     const auto* w = static_cast<const float*>(op.w.data);
+    if (op.is_private) {  // each worker norms the row for itself; one of them also stores it
+        const std::size_t bytes = sizeof(float) * static_cast<std::size_t>(op.x.cols);
+        auto* row = static_cast<float*>(c.scratch.row.reserve(bytes));
+        c.kernels.rms_norm(op.x.data, w, row, op.x.cols, op.value, false);
+        if (c.worker == 0) std::memcpy(op.y.data, row, bytes);
+        return;
+    }
+    const Range rows = share(op.x.rows, c);
     for (std::int64_t t = rows.first; t < rows.last; ++t)
         c.kernels.rms_norm(op.x.data + t * op.x.stride, w, op.y.data + t * op.y.stride, op.x.cols,
                            op.value, op.accumulate);
@@ -109,10 +116,10 @@ void run_rope_store_kv(const Op& op, const Context& c) {
 }
 
 void run_gated(const Op& op, const Context& c) {
-    if (op.y.rows == 1) {  // cut the row at multiples of 16
-        const Range r = share((op.y.cols + 15) / 16, c);
-        const std::int64_t first = r.first * 16;
-        const std::int64_t last = r.last * 16 < op.y.cols ? r.last * 16 : op.y.cols;
+    if (op.y.rows == 1) {  // cut the row at multiples of 32, as run_quantize does
+        const Range r = share((op.y.cols + 31) / 32, c);
+        const std::int64_t first = r.first * 32;
+        const std::int64_t last = r.last * 32 < op.y.cols ? r.last * 32 : op.y.cols;
         c.kernels.gated(op.y.data + first, op.x.data + first, last - first, op.act);
         return;
     }

@@ -34,6 +34,11 @@ inline void panel_cols(const std::uint8_t* const* q, const float* const* scale,
 #pragma GCC unroll 8
         for (int c = 0; c < kCols; ++c) sum[v][c] = n_loadf(acc + c * kPanelRows + v * acc_vec);
     for (int b = 0; b < n; ++b, ++x) {
+        // The same block of the columns of the next run: 6 KB ahead in the second-level cache.
+        if constexpr (kCols > 2) {
+#pragma GCC unroll 8
+            for (int c = 0; c < kCols; ++c) __builtin_prefetch(x + (kCols + c) * xs);
+        }
 #pragma GCC unroll 2
         for (int h = 0; h < kHalves; ++h) {
             NI isum[kVecs][kCols];
