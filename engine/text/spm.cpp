@@ -103,21 +103,27 @@ std::size_t Spm::cut_before(std::string_view text) const {
     return utf8_floor(text, kMaxCallBytes);
 }
 
+void Spm::encode_byte(char byte, std::vector<TokenId>& out) const {
+    const TokenId id = byte_ids_[static_cast<unsigned char>(byte)];
+    const TokenId known = id >= 0 ? id : unk_;
+    if (known >= 0) out.push_back(known);
+}
+
 void Spm::encode_valid(std::string_view text, std::vector<TokenId>& out) const {
+    std::vector<int> ids;
     while (!text.empty()) {
-        const std::size_t cut = cut_before(text);
-        std::vector<int> ids;
-        // Fails only on a model that is not loaded.
-        (void)library_->processor.Encode(text.substr(0, cut), &ids);
-        for (const int id : ids) {
-            const bool unknown = id == library_->processor.unk_id();
-            if (!unknown) {
-                out.push_back(id);
-            } else if (unk_ >= 0) {
-                out.push_back(unk_);
-            }
+        const std::string_view part = text.substr(0, cut_before(text));
+        ids.clear();
+        if (!library_->processor.Encode(part, &ids).ok()) {
+            // Not known to happen; no byte of the user's text is lost if it does.
+            ids.clear();
+            for (const char byte : part) encode_byte(byte, out);
         }
-        text.remove_prefix(cut);
+        for (const int id : ids) {
+            const TokenId known = id == library_->processor.unk_id() ? unk_ : id;
+            if (known >= 0) out.push_back(known);
+        }
+        text.remove_prefix(part.size());
     }
 }
 
@@ -130,12 +136,7 @@ void Spm::encode(std::string_view text, std::vector<TokenId>& out) const {
             continue;
         }
         encode_valid(text.substr(begin, at - begin), out);
-        const TokenId id = byte_ids_[static_cast<unsigned char>(text[at])];
-        if (id >= 0) {
-            out.push_back(id);
-        } else if (unk_ >= 0) {
-            out.push_back(unk_);
-        }
+        encode_byte(text[at], out);
         begin = ++at;
     }
     encode_valid(text.substr(begin), out);

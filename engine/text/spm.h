@@ -28,6 +28,7 @@ class Spm : public TextEncoder {
   private:
     struct Library;
     Spm();
+    void encode_byte(char byte, std::vector<TokenId>& out) const;
     void encode_valid(std::string_view text, std::vector<TokenId>& out) const;
     std::size_t cut_before(std::string_view text) const;
 

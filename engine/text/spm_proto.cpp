@@ -82,11 +82,10 @@ SpmModel make_spm_model(const Vocabulary& vocabulary, const std::vector<TokenTyp
         }
         const bool matchable = piece.type == TokenType::normal || piece.type == TokenType::unused ||
                                piece.type == TokenType::byte;
-        if (!matchable) piece.type = TokenType::control;
-        if (piece.text.empty() || !is_utf8_without_nul(piece.text) ||
+        // A control piece that spells one character would make the library refuse that character.
+        if (!matchable || piece.text.empty() || !is_utf8_without_nul(piece.text) ||
             !seen.insert(piece.text).second) {
             piece = {fmt::format("\x01{}", i), 0, TokenType::control};
-            seen.insert(piece.text);
         }
         model.pieces.push_back(std::move(piece));
     }

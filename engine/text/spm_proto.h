@@ -22,8 +22,9 @@ struct SpmModel {
     bool squeeze_spaces = false;  ///< remove_extra_whitespaces
 };
 
-/// Pieces that the library would refuse or mistake (empty, repeated, not UTF-8, user-defined, which
-/// are matched before) become unmatchable; exactly one unknown piece is kept or added at the end.
+/// Pieces that the library must not match or would refuse (control and user-defined, which are
+/// matched before; empty, repeated, not UTF-8) get a name that no text has; exactly one unknown
+/// piece is kept or added at the end.
 SpmModel make_spm_model(const Vocabulary& vocabulary, const std::vector<TokenType>& types);
 
 std::string serialize(const SpmModel& model);

@@ -142,11 +142,13 @@ TEST_CASE("random bytes come back from the real vocabularies", "[text][tokenizer
 
 TEST_CASE("long runs take linear time in the real vocabularies", "[text][tokenizer][long]") {
     const std::string name = GENERATE("smollm2", "qwen2", "gemma3");
-    const std::string unit = GENERATE("a", "A", " ", "\n", "\t", "1", "!", "\xF0\x9F\x98\x80",
+    const std::string unit = GENERATE("a", " ", "\xF0\x9F\x98\x80", "A", "\n", "\t", "1", "!",
                                       "\xE4\xBD\xA0", "\xFE", " \n", "a ", "\xCC\x81");
+    const bool full_size = unit == "a" || unit == " " || unit.size() == 4;
     const Tokenizer& tokenizer = real_tokenizer(name);
+    const std::size_t bytes = full_size ? 10'000'000 : 1'000'000;
     std::string text;
-    while (text.size() < 10'000'000) text += unit;
+    while (text.size() < bytes) text += unit;
     const auto ids = tokenizer.encode(text, false);
     const bool spells_all = name != "smollm2" || unit != "\xFE";
     if (spells_all) CHECK(tokenizer.decode(ids) == text);
