@@ -31,6 +31,7 @@ std::uint64_t draw_seed() {
 ChatController::ChatController(ChatSetup setup)
     : store_(std::move(setup.store)),
       make_engine_(std::move(setup.make_engine)),
+      model_card_(std::move(setup.model_card)),
       places_(std::move(setup.places)),
       layers_(std::move(setup.settings)),
       initial_system_(std::move(setup.system_prompt)),
@@ -290,6 +291,9 @@ Result<std::vector<StoredMessage>> ChatController::messages_of(ConversationId id
 
 Result<void> ChatController::use_model(const std::string& name) {
     HEARTH_TRY(const FoundModel model, resolve_model(name, places_));
+    // A file that cannot be used is refused here, before a question is stored for it.
+    HEARTH_TRY(const inspect::ModelCard card, model_card_(model.path));
+    layers_.model_file = settings_from_metadata(card.metadata);
     view_.model_name = model.name;
     view_.model_path = model.path;
     view_.model_loaded = false;
@@ -297,9 +301,6 @@ Result<void> ChatController::use_model(const std::string& name) {
     std::error_code error;
     const bool is_path = std::filesystem::exists(name, error);
     model_key_ = is_path ? std::filesystem::absolute(name, error).string() : model.name;
-    // A file that cannot be read says so when it is loaded; here it only lends its defaults.
-    const auto card = inspect::card(model.path);
-    layers_.model_file = card ? settings_from_metadata(card->metadata) : SettingLayer{};
     return {};
 }
 
@@ -315,7 +316,7 @@ std::vector<FoundModel> ChatController::models() { return find_models(places_, &
 
 Result<inspect::ModelCard> ChatController::model_card() {
     HEARTH_TRY_VOID(ensure_model());
-    return inspect::card(view_.model_path);
+    return model_card_(view_.model_path);
 }
 
 Result<void> ChatController::set_system(const std::string& text) {
@@ -371,6 +372,13 @@ Result<void> ChatController::attach_text(const std::string& name, const std::str
 void ChatController::clear_attachments() {
     attachment_texts_.clear();
     view_.attachments.clear();
+}
+
+std::string ChatController::take_attachments() {
+    std::string text;
+    for (const std::string& document : attachment_texts_) text += document + "\n\n";
+    clear_attachments();
+    return text;
 }
 
 std::vector<std::string> ChatController::take_notes() { return std::exchange(notes_, {}); }

@@ -30,6 +30,7 @@ using EngineMaker = std::function<Result<std::unique_ptr<Engine>>(const EngineOp
 struct ChatSetup {
     std::unique_ptr<Store> store;
     EngineMaker make_engine;  ///< Engine::make_local, or a fake in tests
+    std::function<Result<inspect::ModelCard>(const std::string&)> model_card = inspect::card;
     ModelPlaces places;
     SettingLayers settings;         ///< model_file and chat are filled by the controller
     std::string system_prompt;      ///< for chats that have none of their own
@@ -99,6 +100,8 @@ class ChatController {
     /// The same for text that is already here (a pipe). "" name = no heading.
     Result<void> attach_text(const std::string& name, const std::string& text);
     void clear_attachments();
+    /// What waits to go before the next message, as one text; nothing waits afterwards.
+    std::string take_attachments();
 
     Store& store() { return *store_; }
 
@@ -120,6 +123,7 @@ class ChatController {
 
     std::unique_ptr<Store> store_;
     EngineMaker make_engine_;
+    std::function<Result<inspect::ModelCard>(const std::string&)> model_card_;
     ModelPlaces places_;
     SettingLayers layers_;
     const std::string initial_system_;

@@ -63,6 +63,7 @@ const VerbRow* find_verb(const std::string& word) {
     return nullptr;
 }
 
+std::string version_number() { return HEARTH_VERSION; }
 std::string version_text() { return "hearth " HEARTH_VERSION "\n"; }
 
 std::string main_help() {

@@ -17,6 +17,7 @@ struct VerbRow {
 const std::vector<VerbRow>& verb_rows();
 const VerbRow* find_verb(const std::string& word);
 
+std::string version_number();
 std::string version_text();
 std::string main_help();
 /// A sentence for verbs and flags that are known but not there yet; "" for others.

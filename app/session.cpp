@@ -1,0 +1,130 @@
+#include "app/session.h"
+
+#include <algorithm>
+#include <ctime>
+
+#include "app/text_input.h"
+
+namespace hearth {
+namespace {
+
+/// What to say when nothing names a model: the choice, or how to get a first one.
+Error which_model(const std::vector<FoundModel>& models, const Options& options) {
+    if (models.empty()) {
+        return {Errc::model_not_found,
+                fmt::format("no model was found on this machine. Put a .gguf file into {}, or name "
+                            "one: hearth run /path/to/model.gguf",
+                            options.paths.own_models())};
+    }
+    std::string names;
+    for (const FoundModel& model : models) names += "\n  hearth run " + model.name;
+    return {Errc::model_not_found, "there are several models; which one?" + names};
+}
+
+/// --model, the chat's, the config file's, the one used last, the only one: in this order.
+Result<void> choose_model(ChatController& chat, const Options& options) {
+    if (!options.model.empty()) return chat.set_model(options.model);
+    if (!chat.view().model_path.empty()) return {};
+    if (!options.default_model.empty()) return chat.set_model(options.default_model);
+    const auto last = chat.store().latest();
+    if (last && *last && !(*last)->model.empty() && chat.set_model((*last)->model)) return {};
+    const std::vector<FoundModel> models = chat.models();
+    if (models.size() == 1) return chat.set_model(models.front().path);
+    return tl::unexpected<Error>(which_model(models, options));
+}
+
+bool is_number(const std::string& text) {
+    return !text.empty() &&
+           std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
+}
+
+Result<void> choose_chat(ChatController& chat, const Options& options) {
+    if (options.continue_chat) {
+        HEARTH_TRY(const auto last, chat.store().latest());
+        if (!last) return fail(Errc::failed, "there is no conversation yet to go on with");
+        return chat.switch_to(last->id);
+    }
+    if (options.chat.empty()) return {};
+    HEARTH_TRY(const auto found, chat.store().find(options.chat));
+    if (found) return chat.switch_to(found->id);
+    if (is_number(options.chat)) {
+        return fail(Errc::failed, "there is no conversation {}; `hearth history` lists them",
+                    options.chat);
+    }
+    return chat.set_title(valid_utf8(options.chat));
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Store>> open_store(const Options& options) {
+    if (options.no_log) return Store::in_memory();
+    HEARTH_TRY_VOID(make_private_dir(options.paths.data_dir));
+    auto store = Store::open(options.paths.database());
+    if (!store) store.error().what += " (--no-log works without a database)";
+    return store;
+}
+
+Result<std::unique_ptr<ChatController>> open_chat(const Options& options) {
+    if (options.no_log && (options.continue_chat || !options.chat.empty())) {
+        return fail(Errc::usage,
+                    "nothing is stored in this run (--no-log or HEARTH_NO_HISTORY), so there is no "
+                    "conversation to go on with");
+    }
+    ChatSetup setup;
+    HEARTH_TRY(setup.store, open_store(options));
+    setup.make_engine = [](const EngineOptions& engine, std::function<void()> wake) {
+        return Engine::make_local(engine, std::move(wake));
+    };
+    setup.places = options.places;
+    setup.settings = options.settings;
+    setup.system_prompt = valid_utf8(options.system.value_or(options.default_system));
+    setup.want_logits_hash = options.json;
+    auto chat = std::make_unique<ChatController>(std::move(setup));
+    HEARTH_TRY_VOID(choose_chat(*chat, options));
+    HEARTH_TRY_VOID(choose_model(*chat, options));
+    if (options.system) HEARTH_TRY_VOID(chat->set_system(*options.system));
+    for (const std::string& file : options.files) {
+        HEARTH_TRY([[maybe_unused]] const std::string sentence, chat->attach(file));
+    }
+    return chat;
+}
+
+Result<std::string> model_path_of(const Options& options) {
+    HEARTH_TRY(const FoundModel model, resolve_model(options.model, options.places));
+    return model.path;
+}
+
+std::string printable(const std::string& text) {
+    std::string out;
+    out.reserve(text.size());
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        const auto c = static_cast<unsigned char>(text[i]);
+        const bool is_c1 =
+            c == 0xC2 && i + 1 < text.size() && static_cast<unsigned char>(text[i + 1]) < 0xA0;
+        if (is_c1) {
+            ++i;
+        } else if ((c >= 0x20 && c != 0x7F) || c == '\n' || c == '\t') {
+            out += text[i];
+        }
+    }
+    return out;
+}
+
+std::string show_bytes(std::int64_t bytes) {
+    const char* units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+    double value = static_cast<double>(bytes);
+    std::size_t unit = 0;
+    while (value >= 1024 && unit + 1 < std::size(units)) value /= 1024, ++unit;
+    return unit == 0 ? fmt::format("{} B", bytes) : fmt::format("{:.1f} {}", value, units[unit]);
+}
+
+std::string show_time(std::int64_t unix_ms) {
+    const std::time_t seconds = unix_ms / 1000;
+    std::tm local = {};
+    if (::localtime_r(&seconds, &local) == nullptr) return "?";
+    char text[32];
+    const std::size_t n = std::strftime(text, sizeof text, "%Y-%m-%d %H:%M", &local);
+    return std::string(text, n);
+}
+
+}  // namespace hearth
