@@ -53,6 +53,7 @@ bool is_utf8_without_nul(std::string_view text) {
 
 /// The library writes a space as U+2581; some files keep the space.
 std::string escaped(std::string_view text) {
+    if (text.find(' ') == std::string_view::npos) return std::string(text);
     std::string out;
     for (const char c : text) {
         if (c == ' ') {
@@ -70,24 +71,26 @@ SpmModel make_spm_model(const Vocabulary& vocabulary, const std::vector<TokenTyp
     SpmModel model;
     model.squeeze_spaces = vocabulary.remove_extra_whitespaces.value_or(false);
     if (vocabulary.unk) model.unk = *vocabulary.unk;
-    std::unordered_set<std::string> seen;
+    model.pieces.reserve(vocabulary.tokens.size() + 1);  // `seen` points into it
+    std::unordered_set<std::string_view> seen;
+    seen.reserve(vocabulary.tokens.size());
     std::unordered_set<unsigned char> bytes;
     for (std::size_t i = 0; i < vocabulary.tokens.size(); ++i) {
-        SpmModel::Piece piece{escaped(vocabulary.tokens[i]), vocabulary.scores[i], types[i]};
+        SpmModel::Piece& piece = model.pieces.emplace_back();
+        piece = {escaped(vocabulary.tokens[i]), vocabulary.scores[i], types[i]};
         if (piece.type == TokenType::unknown && model.unk < 0) model.unk = static_cast<TokenId>(i);
         if (piece.type == TokenType::byte) {
             const auto byte = byte_of_token(vocabulary.tokens[i]);
-            piece.text = byte_token_text(byte.value_or(0));
+            piece.text = byte_token_text(byte.value_or(0));  // the library wants upper case
             bytes.insert(byte.value_or(0));
         }
         const bool matchable = piece.type == TokenType::normal || piece.type == TokenType::unused ||
                                piece.type == TokenType::byte;
         // A control piece that spells one character would make the library refuse that character.
-        if (!matchable || piece.text.empty() || !is_utf8_without_nul(piece.text) ||
-            !seen.insert(piece.text).second) {
-            piece = {fmt::format("\x01{}", i), 0, TokenType::control};
-        }
-        model.pieces.push_back(std::move(piece));
+        const bool known_to_library = matchable && !piece.text.empty() &&
+                                      is_utf8_without_nul(piece.text) &&
+                                      seen.insert(piece.text).second;
+        if (!known_to_library) piece = {fmt::format("\x01{}", i), 0, TokenType::control};
     }
     model.byte_fallback = bytes.size() == 256;
     if (!model.byte_fallback) {
