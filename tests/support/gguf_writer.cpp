@@ -15,15 +15,15 @@ namespace {
 
 template <typename T>
 void append_raw(Bytes& out, T v) {
-    std::uint8_t raw[sizeof(T)];
-    std::memcpy(raw, &v, sizeof(T));
-    out.insert(out.end(), raw, raw + sizeof(T));
+    const std::size_t at = out.size();
+    out.resize(at + sizeof(T));
+    std::memcpy(out.data() + at, &v, sizeof(T));
 }
 
 template <typename T>
 GgufValue scalar(std::uint32_t type, T v) {
-    GgufValue out{type, {}};
-    append_raw(out.bytes, v);
+    GgufValue out{type, Bytes(sizeof(T))};
+    std::memcpy(out.bytes.data(), &v, sizeof(T));
     return out;
 }
 

@@ -21,14 +21,17 @@ Result<int> Keys::count(std::string_view key, std::int64_t low, std::int64_t hig
     std::optional<std::int64_t> v;
     const GgufKey* raw = file_.find_key(full);
     if (raw != nullptr && raw->type == GgufType::array) {
-        HEARTH_TRY(const auto all, file_.get_ints(full));
-        if (all->empty() || std::any_of(all->begin(), all->end(),
-                                        [&](std::int64_t x) { return x != all->front(); })) {
+        HEARTH_TRY(auto found, file_.get_ints(full));
+        const std::vector<std::int64_t> all =
+            std::move(found).value_or(std::vector<std::int64_t>{});
+        const bool differ =
+            std::any_of(all.begin(), all.end(), [&](std::int64_t x) { return x != all.front(); });
+        if (all.empty() || differ) {
             return fail(Errc::model_invalid,
                         "{}: {} differs between layers, which is not supported for this family",
                         file_.path(), full);
         }
-        v = all->front();
+        v = all.front();
     } else {
         HEARTH_TRY(v, file_.get_int(full));
     }

@@ -23,12 +23,14 @@ Result<std::vector<bool>> local_layers(const Keys& keys, int n_layers, int perio
     const GgufKey* raw = keys.file().find_key(name);
     std::vector<bool> out(static_cast<std::size_t>(n_layers));
     if (raw != nullptr && raw->type == GgufType::array) {
-        HEARTH_TRY(const auto flags, keys.file().get_ints(name));
-        if (flags->size() != out.size()) {
+        HEARTH_TRY(auto found, keys.file().get_ints(name));
+        const std::vector<std::int64_t> flags =
+            std::move(found).value_or(std::vector<std::int64_t>{});
+        if (flags.size() != out.size()) {
             return fail(Errc::model_invalid, "{}: {} has {} elements, expected one per layer ({})",
-                        keys.file().path(), name, flags->size(), n_layers);
+                        keys.file().path(), name, flags.size(), n_layers);
         }
-        for (std::size_t i = 0; i < out.size(); ++i) out[i] = (*flags)[i] != 0;
+        for (std::size_t i = 0; i < out.size(); ++i) out[i] = flags[i] != 0;
         return out;
     }
     HEARTH_TRY(const int p, keys.count("attention.sliding_window_pattern", 1, 1024, period));
