@@ -1,0 +1,69 @@
+#include "engine/generate/resident.h"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "engine/generate/setup.h"
+
+namespace hearth {
+
+namespace {
+
+/// The context that fits the budget; says so when that is less than the model and options allow.
+int fit_context(Resident& r, const EngineOptions& options, int n_pages, std::int64_t page_bytes) {
+    const ModelConfig& config = r.model->config;
+    const int limit = context_limit(options, config);
+    if (options.context_tokens > limit) {
+        r.notes.push_back(fmt::format(
+            "the context is limited to {} tokens: {} was trained for no more", limit, config.name));
+    }
+    const int fits = static_cast<int>(
+        std::min<std::int64_t>(std::int64_t{n_pages} * kPageTokens, std::int64_t{limit}));
+    if (fits < limit) {
+        r.notes.push_back(fmt::format(
+            "the context is limited to {} of {} tokens: its KV cache may use {} MiB; allow more "
+            "memory for it or close other programs",
+            fits, limit, (std::int64_t{n_pages} * page_bytes) >> 20));
+    }
+    return fits;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Resident>> Resident::load(const std::string& path,
+                                                 const EngineOptions& options, Backend& backend) {
+    const auto start = std::chrono::steady_clock::now();
+    auto r = std::make_unique<Resident>();
+    r->path = path;
+    HEARTH_TRY(r->model, load_model(path, options));
+    const Model& model = *r->model;
+    model.file->will_need();
+    for (const std::string& warning : model.tokenizer->warnings()) r->notes.push_back(warning);
+    r->chat_template = model_template(model);
+    if (!r->chat_template.note.empty()) r->notes.push_back(r->chat_template.note);
+    HEARTH_TRY(const DType dtype, kv_dtype(options));
+    const std::int64_t page_bytes = KvCache::bytes_per_page(model.config, dtype);
+    int n_pages = budget_pages(options, page_bytes);
+    auto kv = KvCache::make(model.config, backend, dtype, n_pages, options.permute_pages);
+    // An automatic budget makes do with the address space that there is.
+    while (!kv && options.kv_budget_bytes == 0 && n_pages > KvCache::kSlabPages) {
+        n_pages /= 2;
+        kv = KvCache::make(model.config, backend, dtype, n_pages, options.permute_pages);
+    }
+    if (!kv) return tl::unexpected<Error>(std::move(kv.error()));
+    r->kv = std::move(*kv);
+    r->context_tokens = fit_context(*r, options, n_pages, page_bytes);
+    r->idle = std::make_unique<ConversationCache>(*r->kv);
+    r->chunk = ChunkSize(options.prefill_chunk, model.weight_bytes());
+    HEARTH_TRY(r->activations,
+               Activations::make(model.config, backend, r->chunk.largest() + kMostSequences,
+                                 kMostSequences));
+    r->load_ms =
+        std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+    return r;
+}
+
+}  // namespace hearth

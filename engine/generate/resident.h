@@ -1,0 +1,39 @@
+#pragma once
+// Resident: the one model in memory with everything sized for it: KV cache, idle conversations,
+// working memory, template. Made on a loader thread, then used by the engine thread alone.
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "engine/base/result.h"
+#include "engine/cache/conversation_cache.h"
+#include "engine/cache/kv_cache.h"
+#include "engine/engine.h"
+#include "engine/generate/prompt.h"
+#include "engine/generate/scheduler.h"
+#include "engine/model/decode.h"
+#include "engine/model/model.h"
+
+namespace hearth {
+
+/// Sequences in one step at most; further requests wait.
+inline constexpr int kMostSequences = 16;
+
+struct Resident {
+    std::string path;
+    std::unique_ptr<Model> model;
+    ModelTemplate chat_template;
+    int context_tokens = 0;          ///< the limit in force
+    std::vector<std::string> notes;  ///< sentences for the user
+    double load_ms = 0;
+    ChunkSize chunk{0, 0};
+    std::unique_ptr<KvCache> kv;
+    std::unique_ptr<ConversationCache> idle;  ///< after kv: its pages go back first
+    std::unique_ptr<Activations> activations;
+
+    static Result<std::unique_ptr<Resident>> load(const std::string& path,
+                                                  const EngineOptions& options, Backend& backend);
+};
+
+}  // namespace hearth

@@ -1,0 +1,249 @@
+#include "engine/generate/worker.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "engine/base/check.h"
+#include "engine/generate/setup.h"
+
+namespace hearth {
+
+namespace {
+
+Error overflow(std::size_t n_prompt, int context, int trained) {
+    const std::string more =
+        trained > context
+            ? fmt::format("raise the context with --context (this model allows {}), ", trained)
+            : std::string();
+    return {Errc::context_overflow,
+            fmt::format("the conversation is {} tokens long, but the context holds {} and the "
+                        "answer needs at least one; {}shorten the messages or start a new chat",
+                        n_prompt, context, more)};
+}
+
+}  // namespace
+
+Worker::Worker(Backend& backend, Emit emit) : backend_(backend), emit_(std::move(emit)) {}
+
+Worker::~Worker() {
+    jobs_.clear();
+    unload();
+}
+
+void Worker::install(std::unique_ptr<Resident> resident) {
+    HEARTH_CHECK(jobs_.empty());
+    resident_ = std::move(resident);
+}
+
+void Worker::unload() {
+    HEARTH_CHECK(jobs_.empty());
+    resident_.reset();
+}
+
+bool Worker::is_running(const std::string& conversation) const {
+    return std::any_of(jobs_.begin(), jobs_.end(),
+                       [&](const auto& j) { return j->conversation() == conversation; });
+}
+
+void Worker::start(Ticket ticket) {
+    Resident& r = *resident_;
+    const RequestId id = ticket.id;
+    const Tokenizer& tokenizer = *r.model->tokenizer;
+    if (auto good = check_sampling(ticket.request.sampling, tokenizer.vocab_size()); !good) {
+        return emit_(event::Failed{id, std::move(good.error())});
+    }
+    auto prompt = make_prompt(ticket.request, *r.model, r.chat_template);
+    if (!prompt) return emit_(event::Failed{id, std::move(prompt.error())});
+    if (static_cast<int>(prompt->size()) >= r.context_tokens) {
+        return emit_(event::Failed{
+            id, overflow(prompt->size(), r.context_tokens, r.model->config.context_length)});
+    }
+    auto job =
+        std::make_unique<Job>(std::move(ticket), std::move(*prompt), r.context_tokens, tokenizer);
+    auto reused = r.idle->take(job->conversation(), job->sequence.tokens);
+    job->sequence.pages = std::move(reused.pages);
+    job->sequence.n_cached = reused.n_tokens;
+    job->stats.cached_tokens = reused.n_tokens;
+    jobs_.push_back(std::move(job));
+}
+
+bool Worker::cancel(RequestId id) {
+    const auto it =
+        std::find_if(jobs_.begin(), jobs_.end(), [&](const auto& j) { return j->id() == id; });
+    if (it == jobs_.end()) return false;
+    Job::Step step = (*it)->flush(FinishReason::stopped);
+    emit_text(**it, step);
+    end(**it, FinishReason::stopped);
+    return true;
+}
+
+void Worker::fail_all(const Error& error) {
+    while (!jobs_.empty()) fail(*jobs_.back(), error);
+}
+
+void Worker::forget(const std::string& conversation) {
+    if (resident_) resident_->idle->forget(conversation);
+    for (const auto& job : jobs_) {
+        if (job->conversation() == conversation) job->forgotten = true;
+    }
+}
+
+/// Pages for n_tokens more of job `index`: from what is free, then from idle conversations, then
+/// from jobs that came later (they compute theirs again). So the oldest job always goes on.
+bool Worker::reserve(std::size_t index, int n_tokens) {
+    Sequence& seq = jobs_[index]->sequence;
+    while (!resident_->kv->reserve(seq.pages, seq.n_cached + n_tokens)) {
+        if (resident_->idle->evict_oldest()) continue;
+        std::size_t victim = jobs_.size() - 1;
+        while (victim > index && jobs_[victim]->sequence.pages.empty()) --victim;
+        if (victim == index) return false;
+        jobs_[victim]->sequence.n_cached = 0;
+        resident_->kv->cut(jobs_[victim]->sequence.pages, 0);
+    }
+    return true;
+}
+
+std::vector<Worker::Share> Worker::plan() {
+    std::vector<Scheduler::Waiting> waiting;
+    bool others_generate = false;
+    for (const auto& job : jobs_) {
+        waiting.push_back({job->id(), job->sequence.n_pending(), job->sequence.n_cached});
+        others_generate = others_generate || job->is_generating();
+    }
+    const std::vector<int> counts =
+        scheduler_.plan(waiting, resident_->chunk.next(others_generate));
+    std::vector<Share> shares;
+    for (std::size_t i = 0; i < jobs_.size(); ++i) {
+        // A job that lost its pages above waits for the next step.
+        const bool same = jobs_[i]->sequence.n_cached == waiting[i].n_cached;
+        if (counts[i] == 0 || !same || !reserve(i, counts[i])) continue;
+        shares.push_back({jobs_[i].get(), counts[i], jobs_[i]->in_prompt()});
+    }
+    return shares;
+}
+
+void Worker::record(const std::vector<Share>& shares) {
+    batch_.clear();
+    for (const Share& s : shares) {
+        const int n_outputs = s.n_tokens == s.job->sequence.n_pending() ? 1 : 0;
+        batch_.add(s.job->sequence, s.n_tokens, n_outputs, *resident_->kv);
+    }
+    view_ = batch_.view();
+    const Model& model = *resident_->model;
+    backend_.begin(view_);
+    decode(model.config, model.weights, view_, resident_->kv->layers(), *resident_->activations,
+           backend_);
+}
+
+/// The pages that this step wrote are undefined: what is not computed starts on a fresh page.
+void Worker::drop(const std::vector<Share>& shares) {
+    for (const Share& s : shares) {
+        Sequence& seq = s.job->sequence;
+        const int n_pages = seq.n_cached / kPageTokens;
+        resident_->kv->cut(seq.pages, n_pages);
+        seq.n_cached = n_pages * kPageTokens;
+    }
+}
+
+void Worker::announce(Job& job) {
+    emit_(event::Prefill{job.id(), std::min(job.sequence.n_cached, job.n_prompt()), job.n_prompt(),
+                         job.stats.cached_tokens});
+    job.announced = true;
+}
+
+void Worker::step(const std::atomic<bool>& stop) {
+    HEARTH_CHECK(!jobs_.empty());
+    if (!resident_->model->file->is_unchanged()) {
+        return fail_all(
+            {Errc::model_invalid,
+             fmt::format("{} was changed while it was in use; ask again to load it anew",
+                         resident_->path)});
+    }
+    const std::vector<Share> shares = plan();
+    HEARTH_CHECK(!shares.empty());
+    for (const Share& s : shares) {
+        if (s.in_prompt && !s.job->announced) announce(*s.job);
+    }
+    record(shares);
+    const auto start = Clock::now();
+    if (!backend_.run(&stop)) return drop(shares);
+    const double step_ms = ms_between(start, Clock::now());
+    resident_->chunk.measured(batch_.n_rows(), step_ms);
+    advance(shares, step_ms);
+}
+
+void Worker::advance(const std::vector<Share>& shares, double step_ms) {
+    for (const Share& s : shares) {
+        s.job->sequence.n_cached += s.n_tokens;
+        (s.job->is_generating() ? s.job->stats.decode_ms : s.job->stats.prefill_ms) += step_ms;
+        if (s.in_prompt && !s.job->is_generating()) announce(*s.job);
+    }
+    int output = 0;
+    for (const Share& s : shares) {
+        if (s.job->sequence.n_pending() == 0) take_token(*s.job, output++);
+    }
+}
+
+void Worker::take_token(Job& job, int output) {
+    const auto start = Clock::now();
+    const MatrixView& logits = resident_->activations->logits;
+    const bool first = !job.is_generating();
+    auto step = job.take_token(
+        {logits.data + output * logits.stride, static_cast<std::size_t>(logits.cols)});
+    (first ? job.stats.prefill_ms : job.stats.decode_ms) += ms_between(start, Clock::now());
+    if (!step) {
+        Job::Step rest = job.flush(FinishReason::error);
+        emit_text(job, rest);
+        return fail(job, std::move(step.error()));
+    }
+    emit_text(job, *step);
+    if (step->done) end(job, step->reason);
+}
+
+void Worker::emit_text(const Job& job, Job::Step& step) {
+    if (step.text.empty() && step.ids.empty()) return;
+    emit_(event::Text{job.id(), std::move(step.text), std::move(step.ids)});
+}
+
+std::unique_ptr<Job> Worker::remove(const Job& job) {
+    const auto it =
+        std::find_if(jobs_.begin(), jobs_.end(), [&](const auto& j) { return j.get() == &job; });
+    std::unique_ptr<Job> out = std::move(*it);
+    jobs_.erase(it);
+    scheduler_.forget(out->id());
+    return out;
+}
+
+void Worker::end(Job& ending, FinishReason reason) {
+    const std::unique_ptr<Job> job = remove(ending);
+    Sequence& seq = job->sequence;
+    if (job->forgotten) {
+        resident_->kv->cut(seq.pages, 0);
+    } else {
+        resident_->idle->put(job->conversation(), seq.tokens, seq.n_cached, std::move(seq.pages));
+    }
+    job->complete_stats(backend_text(backend_));
+    emit_(
+        event::Done{job->id(), reason, std::move(job->stats), resident_->model->tokenizer->hash()});
+}
+
+void Worker::fail(Job& failing, Error error) {
+    const std::unique_ptr<Job> job = remove(failing);
+    resident_->kv->cut(job->sequence.pages, 0);
+    emit_(event::Failed{job->id(), std::move(error)});
+}
+
+Engine::Memory Worker::memory() const {
+    Engine::Memory m;
+    if (!resident_) return m;
+    m.model_loaded = true;
+    m.weight_bytes = resident_->model->weight_bytes();
+    m.kv_bytes = resident_->kv->bytes_in_use();
+    m.pages_total = resident_->kv->pool().n_pages();
+    m.pages_in_use = resident_->kv->pool().n_in_use();
+    return m;
+}
+
+}  // namespace hearth

@@ -1,0 +1,75 @@
+#pragma once
+// Worker: runs the jobs of the resident model, one step at a time: plan, reserve pages, forward
+// pass, tokens, events. Owns jobs and the resident model; used by the engine thread alone. Knows
+// no queue and no other thread.
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "engine/engine.h"
+#include "engine/generate/batch.h"
+#include "engine/generate/job.h"
+#include "engine/generate/resident.h"
+#include "engine/generate/scheduler.h"
+#include "kernels/backend.h"
+
+namespace hearth {
+
+class Worker {
+  public:
+    using Emit = std::function<void(Event)>;
+    Worker(Backend& backend, Emit emit);
+    ~Worker();
+
+    const Resident* resident() const { return resident_.get(); }
+    /// No job runs.
+    void install(std::unique_ptr<Resident> resident);
+    void unload();
+
+    int n_jobs() const { return static_cast<int>(jobs_.size()); }
+    bool is_running(const std::string& conversation) const;
+    /// The resident model is the ticket's. Ends in Failed here, or in a job.
+    void start(Ticket ticket);
+    /// Ends the job in Done{stopped}; false when there is none of this id.
+    bool cancel(RequestId id);
+    /// Ends all jobs in Failed; their KV is not kept.
+    void fail_all(const Error& error);
+    void forget(const std::string& conversation);
+
+    /// One forward pass and what follows from it. Returns early, its work dropped, once `stop` is
+    /// seen. At least one job runs.
+    void step(const std::atomic<bool>& stop);
+
+    Engine::Memory memory() const;
+
+  private:
+    struct Share {
+        Job* job;
+        int n_tokens;
+        bool in_prompt;  ///< at the start of the step
+    };
+    std::vector<Share> plan();
+    bool reserve(std::size_t index, int n_tokens);
+    void record(const std::vector<Share>& shares);
+    void drop(const std::vector<Share>& shares);
+    void advance(const std::vector<Share>& shares, double step_ms);
+    void take_token(Job& job, int output);
+    void announce(Job& job);
+    void emit_text(const Job& job, Job::Step& step);
+    void end(Job& job, FinishReason reason);
+    void fail(Job& job, Error error);
+    std::unique_ptr<Job> remove(const Job& job);
+
+    Backend& backend_;
+    Emit emit_;
+    std::unique_ptr<Resident> resident_;
+    std::vector<std::unique_ptr<Job>> jobs_;  ///< oldest first; after resident_: it ends first
+    Scheduler scheduler_;
+    Batch batch_;
+    BatchView view_;
+};
+
+}  // namespace hearth
