@@ -61,6 +61,9 @@ Result<bool> prepare_file(const std::string& path) {
                     "The chat database should be a file, but {} is a folder or a device. Move it "
                     "away, or choose another place with --data-dir.",
                     path);
+    constexpr off_t kSmallestPage = 512;  // SQLite takes a shorter file for an empty one
+    if (info.st_size > 0 && info.st_size < kSmallestPage)
+        return tl::unexpected<Error>(damaged(path, "the file is too short"));
     // SQLite deletes the log beside an empty file, so an emptied database would lose its last hope.
     if (info.st_size == 0 && file_bytes(path + "-wal") > 0)
         return tl::unexpected<Error>(damaged(path, "the file is empty, its log is not"));

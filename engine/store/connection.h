@@ -34,7 +34,9 @@ class Connection {
     /// Runs `f` (returning a Result, perhaps several times) on one consistent state of the file.
     template <typename F>
     auto read(std::string_view doing, F f) -> decltype(f()) {
-        return transact("BEGIN DEFERRED", doing, f);
+        // Rolled back at its end: SQLite refuses to commit after meeting a damaged page, though
+        // nothing was to be written.
+        return transact("BEGIN DEFERRED", nullptr, doing, f);
     }
 
     /// Runs `f` (returning a Result, perhaps several times) as one change: all of it is committed
@@ -44,7 +46,7 @@ class Connection {
         if (read_only()) return fail(Errc::failed, "{} Cannot {}.", read_only_because_, doing);
         // IMMEDIATE: the lock is taken at once, where waiting is possible, not when a reader
         // upgrades.
-        return transact("BEGIN IMMEDIATE", doing, f);
+        return transact("BEGIN IMMEDIATE", "COMMIT", doing, f);
     }
 
   private:
@@ -57,14 +59,15 @@ class Connection {
     void roll_back() noexcept;
 
     template <typename F>
-    auto transact(const char* begin, std::string_view doing, F& f) -> decltype(f()) {
+    auto transact(const char* begin, const char* commit, std::string_view doing, F& f)
+        -> decltype(f()) {
         const auto give_up = std::chrono::steady_clock::now() + kPatience;
         for (;;) {
             try {
                 db_.exec(begin);
                 auto result = f();
-                if (result)
-                    db_.exec("COMMIT");
+                if (result && commit != nullptr)
+                    db_.exec(commit);
                 else
                     roll_back();
                 return result;

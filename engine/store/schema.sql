@@ -26,8 +26,9 @@ CREATE TABLE conversations (
     system_prompt TEXT NOT NULL DEFAULT ''
 ) STRICT;
 
-CREATE INDEX conversations_shown ON conversations (pinned DESC, updated_ms DESC, id DESC)
-    WHERE deleted_ms IS NULL AND archived = 0;
+-- Answers every list by itself, so a damaged chat hides only itself.
+CREATE INDEX conversations_shown
+    ON conversations (archived, pinned DESC, updated_ms DESC, id DESC) WHERE deleted_ms IS NULL;
 CREATE INDEX conversations_deleted ON conversations (deleted_ms) WHERE deleted_ms IS NOT NULL;
 
 -- A tree: regenerating or editing adds a sibling, nothing is overwritten.

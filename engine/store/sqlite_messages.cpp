@@ -46,28 +46,38 @@ void touch_conversation(SQLite::Database& db, ConversationId id, const StoredMes
 }  // namespace
 
 void SqliteStore::stop_answers_of_the_dead() {
-    const auto dead = [&] {
-        std::vector<MessageId> found;
-        for (const MessageId id : ids("SELECT id FROM messages WHERE state = 1"))
-            if (!writers_.alive(streaming_writer(connection_->db(), id).value_or(0)))
-                found.push_back(id);
-        return found;
+    const auto is_dead = [&](MessageId id) {
+        const auto writer = streaming_writer(connection_->db(), id);
+        return writer && !writers_.alive(*writer);
     };
-    const auto found = connection_->read("look for interrupted answers",
-                                         [&]() -> Result<std::size_t> { return dead().size(); });
-    if (!found) return note_once(found.error().what);
-    if (*found == 0 || read_only()) return;
-    const auto done = connection_->write("mark interrupted answers", [&]() -> Result<std::size_t> {
-        const std::vector<MessageId> all = dead();
-        for (const MessageId id : all)
-            fold_message(connection_->db(), id, {MessageState::stopped, kInterrupted, "", ""});
-        return all.size();
-    });
-    if (!done) return note_once(done.error().what);
-    if (*done > 0)
-        note_once(fmt::format(
-            "{} cut off when Hearth ended while writing; what was written is kept.",
-            *done == 1 ? std::string("An answer was") : fmt::format("{} answers were", *done)));
+    const auto dead =
+        connection_->read("look for interrupted answers", [&]() -> Result<std::vector<MessageId>> {
+            std::vector<MessageId> found;
+            for (const MessageId id : ids("SELECT id FROM messages WHERE state = 1"))
+                if (is_dead(id)) found.push_back(id);
+            return found;
+        });
+    if (!dead) return note_once(dead.error().what);
+    if (read_only()) return;
+    int n_stopped = 0;
+    // One by one: a damaged one must not keep the others from their end.
+    for (const MessageId id : *dead) {
+        const auto stopped =
+            connection_->write("mark an interrupted answer", [&]() -> Result<bool> {
+                if (!is_dead(id)) return false;  // another process was faster
+                fold_message(connection_->db(), id, {MessageState::stopped, kInterrupted, "", ""});
+                return true;
+            });
+        if (!stopped)
+            note_once(stopped.error().what);
+        else if (*stopped)
+            ++n_stopped;
+    }
+    if (n_stopped > 0)
+        note_once(
+            fmt::format("{} cut off when Hearth ended while writing; what was written is kept.",
+                        n_stopped == 1 ? std::string("An answer was")
+                                       : fmt::format("{} answers were", n_stopped)));
 }
 
 std::vector<StoredMessage> SqliteStore::messages(ConversationId id,
