@@ -12,6 +12,7 @@ namespace {
 #include "kernels/cpu/rungs/unpack.h"
 #include "kernels/cpu/rungs/unpack_k.h"
 #include "kernels/cpu/rungs/unpack_float.h"
+#include "kernels/cpu/rungs/quantize.h"
 #include "kernels/cpu/rungs/panel.h"
 // clang-format on
 }  // namespace

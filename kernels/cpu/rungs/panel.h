@@ -1,4 +1,4 @@
-// Panel kernels: 32 rows x n columns over unpacked weights, and the quantizer of activations.
+// Panel kernels: 32 rows x n columns over unpacked weights.
 // Included inside an anonymous namespace after simd_*.h (and dot_*.h).
 //
 // Per output, blocks ascending:  acc = fma(float(isum), d_w * d_a, acc), then where the format has
@@ -185,40 +185,6 @@ inline void panel_floats(const PanelIn& in, const float* x, std::int64_t xs, int
                                       acc + first * kPanelRows + row);
         });
     });
-}
-
-/// d = amax / 127, q = rint(x * (127 / amax)). Blocks below 2^-100 are zero; a block with an
-/// infinity or NaN gives NaN, so that it is seen.
-inline void quantize_block(const float* x, ActBlock* out) {
-    const F x0 = f_load(x), x1 = f_load(x + 16);
-    const W magnitude = w_set1(0x7fffffffu);
-    const W a0 = w_and(w_from_f(x0), magnitude), a1 = w_and(w_from_f(x1), magnitude);
-    const std::uint32_t amax_bits = w_reduce_max_u(w_max_u(a0, a1));
-    float d = __builtin_bit_cast(float, amax_bits) / 127.0f;
-    float inverse = 127.0f / __builtin_bit_cast(float, amax_bits);
-    if (amax_bits < 0x0d800000u || amax_bits >= 0x7f800000u) {  // below 2^-100; not finite
-        d = amax_bits >= 0x7f800000u ? __builtin_nanf("") : 0.0f;
-        inverse = 0.0f;
-    }
-    // A NaN or infinity times 0 would be NaN: select zero for the whole block instead.
-    const M dead = f_lt(f_set1(inverse), f_set1(1e-37f));
-    const F scale = f_set1(inverse);
-    const W q0 = w_rint(f_select(dead, f_zero(), f_mul(x0, scale)));
-    const W q1 = w_rint(f_select(dead, f_zero(), f_mul(x1, scale)));
-    w_store_u8(out->q, q0);
-    w_store_u8(out->q + 16, q1);
-    const std::int32_t s0 = w_reduce_add(q0), s1 = w_reduce_add(q1);
-    out->d = d;
-    out->s32 = d * static_cast<float>(s0 + s1);
-    out->s16[0] = d * static_cast<float>(s0);
-    out->s16[1] = d * static_cast<float>(s1);
-    out->n8 = -8 * (s0 + s1);
-    out->n128 = -128 * (s0 + s1);
-    out->n32[0] = -32 * s0;
-    out->n32[1] = -32 * s1;
-}
-inline void quantize(const float* x, std::int64_t n_blocks, ActBlock* out) {
-    for (std::int64_t b = 0; b < n_blocks; ++b) quantize_block(x + 32 * b, out + b);
 }
 
 /// int8 multiply-adds from registers, 12 chains.

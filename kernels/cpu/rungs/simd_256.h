@@ -174,19 +174,21 @@ inline void w_store_u8(void* p, W x) {
     const __m128i high = _mm_shuffle_epi8(narrow16(x.b), i);
     _mm_storeu_si128(static_cast<__m128i*>(p), _mm_unpacklo_epi64(low, high));
 }
-inline std::uint32_t w_reduce_max_u(W x) {
-    __m256i m = _mm256_max_epu32(x.a, x.b);
-    m = _mm256_max_epu32(m, _mm256_permute2x128_si256(m, m, 1));
-    m = _mm256_max_epu32(m, _mm256_shuffle_epi32(m, 0x4e));
-    m = _mm256_max_epu32(m, _mm256_shuffle_epi32(m, 0xb1));
-    return static_cast<std::uint32_t>(_mm256_cvtsi256_si32(m));
+/// Horizontal maxima (unsigned) and sums of four vectors at once.
+inline __m128i interleave4(W (*op)(W, W), const W in[4]) {
+    const auto halves = [&](__m256i x, __m256i y) { return op({x, x}, {y, y}).a; };
+    __m256i v[4];
+    for (int i = 0; i < 4; ++i) v[i] = halves(in[i].a, in[i].b);
+    const __m256i ab = halves(_mm256_unpacklo_epi32(v[0], v[1]), _mm256_unpackhi_epi32(v[0], v[1]));
+    const __m256i cd = halves(_mm256_unpacklo_epi32(v[2], v[3]), _mm256_unpackhi_epi32(v[2], v[3]));
+    const __m256i all = halves(_mm256_unpacklo_epi64(ab, cd), _mm256_unpackhi_epi64(ab, cd));
+    return _mm256_castsi256_si128(halves(all, _mm256_permute2x128_si256(all, all, 1)));
 }
-inline std::int32_t w_reduce_add(W x) {
-    __m256i s = _mm256_add_epi32(x.a, x.b);
-    s = _mm256_add_epi32(s, _mm256_permute2x128_si256(s, s, 1));
-    s = _mm256_add_epi32(s, _mm256_shuffle_epi32(s, 0x4e));
-    s = _mm256_add_epi32(s, _mm256_shuffle_epi32(s, 0xb1));
-    return _mm256_cvtsi256_si32(s);
+inline void w_max4(const W in[4], std::uint32_t out[4]) {
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(out), interleave4(w_max_u, in));
+}
+inline void w_sum4(const W in[4], std::int32_t out[4]) {
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(out), interleave4(w_add, in));
 }
 
 inline NI n_load(const void* p) { return _mm256_loadu_si256(static_cast<const __m256i*>(p)); }

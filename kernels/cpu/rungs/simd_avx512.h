@@ -142,7 +142,20 @@ inline NF n_set1f(float v) { return _mm512_set1_ps(v); }
 inline NF n_mul(NF a, NF b) { return _mm512_mul_ps(a, b); }
 inline NF n_fma(NF a, NF b, NF c) { return _mm512_fmadd_ps(a, b, c); }
 
-inline std::uint32_t w_reduce_max_u(W a) { return _mm512_reduce_max_epu32(a); }
-inline std::int32_t w_reduce_add(W a) { return _mm512_reduce_add_epi32(a); }
+/// Horizontal maxima (unsigned) and sums of four vectors at once.
+inline __m128i interleave4(__m512i (*op)(__m512i, __m512i), const W in[4]) {
+    const __m512i ab = op(_mm512_unpacklo_epi32(in[0], in[1]), _mm512_unpackhi_epi32(in[0], in[1]));
+    const __m512i cd = op(_mm512_unpacklo_epi32(in[2], in[3]), _mm512_unpackhi_epi32(in[2], in[3]));
+    __m512i all = op(_mm512_unpacklo_epi64(ab, cd), _mm512_unpackhi_epi64(ab, cd));
+    all = op(all, _mm512_shuffle_i64x2(all, all, 0x4e));
+    all = op(all, _mm512_shuffle_i64x2(all, all, 0xb1));
+    return _mm512_castsi512_si128(all);
+}
+inline void w_max4(const W in[4], std::uint32_t out[4]) {
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(out), interleave4(w_max_u, in));
+}
+inline void w_sum4(const W in[4], std::int32_t out[4]) {
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(out), interleave4(w_add, in));
+}
 inline float f_reduce_max(F a) { return _mm512_reduce_max_ps(a); }
 constexpr int kRowBlock = 4;  // rows of an attention tile in registers

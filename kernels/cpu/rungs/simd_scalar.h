@@ -14,7 +14,7 @@ using NI = W;
 using NF = F;
 constexpr int kLanes = 16;
 constexpr int kVecs = 1;
-constexpr int kMaxCols = 2;
+constexpr int kMaxCols = 1;
 constexpr bool kSignedDot = false;
 
 template <typename T, typename Op>
@@ -201,15 +201,18 @@ inline NF n_set1f(float v) { return f_set1(v); }
 inline NF n_mul(NF a, NF b) { return f_mul(a, b); }
 inline NF n_fma(NF a, NF b, NF c) { return f_fma(a, b, c); }
 
-inline std::uint32_t w_reduce_max_u(W a) {
-    std::uint32_t r = 0;
-    for (int i = 0; i < 16; ++i) r = a.v[i] > r ? a.v[i] : r;
-    return r;
+inline void w_max4(const W in[4], std::uint32_t out[4]) {
+    for (int n = 0; n < 4; ++n) {
+        out[n] = 0;
+        for (const std::uint32_t v : in[n].v) out[n] = v > out[n] ? v : out[n];
+    }
 }
-inline std::int32_t w_reduce_add(W a) {
-    std::uint32_t r = 0;
-    for (int i = 0; i < 16; ++i) r += a.v[i];
-    return static_cast<std::int32_t>(r);
+inline void w_sum4(const W in[4], std::int32_t out[4]) {
+    for (int n = 0; n < 4; ++n) {
+        std::uint32_t sum = 0;
+        for (const std::uint32_t v : in[n].v) sum += v;
+        out[n] = static_cast<std::int32_t>(sum);
+    }
 }
 inline float f_reduce_max(F a) {
     float r = a.v[0];
