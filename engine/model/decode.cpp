@@ -59,8 +59,7 @@ Activations::~Activations() {
 void decode(const ModelConfig& c, const Weights& w, const BatchView& batch,
             std::span<const KvLayer> kv, Activations& a, Backend& b) {
     const auto n = static_cast<std::int64_t>(batch.tokens.size());
-    const auto n_outputs = static_cast<std::int64_t>(batch.output_rows.size());
-    HEARTH_CHECK(n > 0 && n <= a.max_tokens && n_outputs <= a.max_outputs);
+    HEARTH_CHECK(n > 0 && n <= a.max_tokens);
     HEARTH_CHECK(kv.size() == w.layers.size());
     const MatrixView x = a.x.top(n), h = a.h.top(n), q = a.q.top(n), k = a.k.top(n), v = a.v.top(n),
                      attn = a.attn.top(n), gate = a.gate.top(n), up = a.up.top(n);
@@ -97,7 +96,15 @@ void decode(const ModelConfig& c, const Weights& w, const BatchView& batch,
         }
     }
 
+    decode_head(c, w, batch, a, b);
+}
+
+void decode_head(const ModelConfig& c, const Weights& w, const BatchView& batch, Activations& a,
+                 Backend& b) {
+    const auto n_outputs = static_cast<std::int64_t>(batch.output_rows.size());
+    HEARTH_CHECK(n_outputs <= a.max_outputs);
     if (n_outputs == 0) return;  // keys and values were all that was wanted
+    const MatrixView x = a.x.top(static_cast<std::int64_t>(batch.tokens.size()));
     const MatrixView out_x = a.out_x.top(n_outputs), out_h = a.out_h.top(n_outputs);
     const MatrixView logits = a.logits.top(n_outputs);
     b.gather_outputs(out_x, x);

@@ -42,4 +42,9 @@ class Activations {
 void decode(const ModelConfig& config, const Weights& weights, const BatchView& batch,
             std::span<const KvLayer> kv, Activations& a, Backend& backend);
 
+/// Records only the end of the pass, for batch.output_rows of the step that was executed last with
+/// these activations: logits of many rows in slices, when all at once would be too large.
+void decode_head(const ModelConfig& config, const Weights& weights, const BatchView& batch,
+                 Activations& a, Backend& backend);
+
 }  // namespace hearth
