@@ -4,16 +4,15 @@
 
 #include <cstdio>
 #include <cstdlib>
-#include <source_location>
 
 namespace hearth::cpu {
 
-inline void check(bool ok, const char* what,
-                  std::source_location at = std::source_location::current()) {
+// The builtins: clang 14 has no std::source_location with this standard library.
+inline void check(bool ok, const char* what, const char* file = __builtin_FILE(),
+                  int line = __builtin_LINE()) {
     if (ok) [[likely]]
         return;
-    std::fprintf(stderr, "hearth: bug: %s (%s:%u)\n", what, at.file_name(),
-                 static_cast<unsigned>(at.line()));
+    std::fprintf(stderr, "hearth: bug: %s (%s:%d)\n", what, file, line);
     std::abort();
 }
 

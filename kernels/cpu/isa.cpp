@@ -1,16 +1,31 @@
 // Which rungs this processor can execute, and their tables.
 #include <array>
 
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
 #include "kernels/cpu/rung.h"
 
 namespace hearth {
 namespace {
 
+#if defined(__x86_64__)
+/// A bit of a CPUID leaf: for features that not every compiler's builtin knows. Whether the system
+/// saves the registers is asked with "avx2".
+bool cpuid_bit(unsigned leaf, unsigned subleaf, int reg, int bit) {
+    unsigned r[4] = {};
+    if (!__get_cpuid_count(leaf, subleaf, &r[0], &r[1], &r[2], &r[3])) return false;
+    return (r[reg] >> bit) & 1u;
+}
+bool has_f16c() { return cpuid_bit(1, 0, 2, 29); }
+bool has_avx_vnni() { return cpuid_bit(7, 1, 0, 4); }
+#endif
+
 bool supported(CpuIsa isa) {
 #if defined(__x86_64__)
     __builtin_cpu_init();
-    const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
-                      __builtin_cpu_supports("f16c");
+    const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && has_f16c();
     const bool avx512 = avx2 && __builtin_cpu_supports("avx512f") &&
                         __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw") &&
                         __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vnni");
@@ -20,7 +35,7 @@ bool supported(CpuIsa isa) {
         case CpuIsa::avx2:
             return avx2;
         case CpuIsa::avxvnni:
-            return avx2 && __builtin_cpu_supports("avxvnni");
+            return avx2 && has_avx_vnni();
         case CpuIsa::vnni256:
         case CpuIsa::avx512:
             return avx512;
