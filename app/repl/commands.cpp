@@ -84,12 +84,12 @@ bool is_block(const std::string& line, std::string& inside) {
 
 const std::vector<Command>& commands() {
     static const std::vector<Command> table{
-        {"help", "?", "[topic]", "this list, or more about a command, keys or settings", "Basics",
-         Argument::command, command_help},
+        {"help", "?", "[topic]", "this list, or more about one thing", "Basics", Argument::command,
+         command_help},
         {"exit", "bye quit", "", "leave (also Ctrl+D)", "Basics", Argument::none, command_exit},
         {"new", "", "", "begin a new chat", "Basics", Argument::none, command_new},
-        {"clear", "", "", "empty the context: a new chat with the same settings", "Basics",
-         Argument::none, command_clear},
+        {"clear", "", "", "empty the context, keep the settings", "Basics", Argument::none,
+         command_clear},
         {"multi", "", "", "write several lines", "Basics", Argument::none, command_multi},
 
         {"model", "load", "[name]", "say which model answers, or take another", "Model",
@@ -101,15 +101,15 @@ const std::vector<Command>& commands() {
 
         {"set", "", "[name value]", "settings: temperature, verbose, wordwrap, …", "Settings",
          Argument::setting, command_set},
-        {"system", "", "[text]", "show or set the system prompt (clear takes it away)", "Settings",
-         Argument::text, command_system},
+        {"system", "", "[text]", "show or set the system prompt", "Settings", Argument::text,
+         command_system},
 
-        {"regen", "regenerate retry", "", "answer again; the old answer is kept", "Turn",
+        {"regen", "regenerate retry", "", "answer again (the old answer is kept)", "Turn",
          Argument::none, command_regen},
         {"continue", "", "", "let the last answer go on", "Turn", Argument::none, command_continue},
         {"undo", "", "", "take the last question back, to edit it", "Turn", Argument::none,
          command_undo},
-        {"copy", "", "[code]", "copy the last answer, or its last code, to the clipboard", "Turn",
+        {"copy", "", "[code]", "put the last answer or code on the clipboard", "Turn",
          Argument::text, command_copy},
 
         {"history", "chats", "[how many]", "chats, newest first", "Chats", Argument::text,
@@ -120,8 +120,8 @@ const std::vector<Command>& commands() {
          command_search},
         {"title", "", "[text]", "show or set the title of this chat", "Chats", Argument::text,
          command_title},
-        {"delete", "", "[number|undo]", "delete this or another chat", "Chats", Argument::text,
-         command_delete},
+        {"delete", "", "[number]", "delete a chat (/delete undo brings it back)", "Chats",
+         Argument::text, command_delete},
         {"save", "", "[file]", "write this chat to a Markdown file", "Chats", Argument::path,
          command_save},
 

@@ -210,13 +210,13 @@ std::string stats_line(const ReplSession& s) {
     const Stats& stats = view.last->stats;
     std::string out = fmt::format("{} tokens", grouped(stats.completion_tokens));
     if (stats.completion_tokens > 1 && stats.decode_ms > 0) {
-        out += fmt::format(" at {:.1f}/s", stats.decode_tok_s());
+        out += fmt::format(", {:.1f}/s", stats.decode_tok_s());
     }
-    out += fmt::format(" · first after {:.2f} s · prompt {}", stats.first_token_ms / 1000,
+    out += fmt::format(" · first {:.2f} s · prompt {}", stats.first_token_ms / 1000,
                        grouped(stats.prompt_tokens));
     if (stats.cached_tokens > 0) out += fmt::format(" ({} cached)", grouped(stats.cached_tokens));
     if (stats.prefill_ms > 0 && stats.prompt_tokens > stats.cached_tokens) {
-        out += fmt::format(" at {:.0f}/s", stats.prefill_tok_s());
+        out += fmt::format(", {:.0f}/s", stats.prefill_tok_s());
     }
     if (stats.context_tokens > 0) {
         out += fmt::format(" · context {} %", 100 * stats.context_used / stats.context_tokens);

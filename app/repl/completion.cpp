@@ -3,6 +3,8 @@
 #include <filesystem>
 #include <system_error>
 
+#include <fmt/format.h>
+
 #include "app/options.h"
 #include "app/repl/commands.h"
 #include "app/repl/session.h"
@@ -108,7 +110,7 @@ Completion complete_command(ReplSession& session, std::string_view text, std::si
     const auto space = typed.find(' ');
     if (space == std::string_view::npos) {
         std::vector<std::string> words;
-        for (const Command& command : commands()) words.push_back("/" + std::string(command.name));
+        for (const Command& command : commands()) words.push_back(fmt::format("/{}", command.name));
         out.candidates = matching(words, typed);
         return out;
     }

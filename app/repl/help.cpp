@@ -47,31 +47,18 @@ std::string usage(const Command& command) {
 }
 
 std::string all_commands(int columns) {
-    std::string out;
-    std::string group;
     Rows rows;
-    // One table, so that all groups share their columns.
-    std::vector<std::string> groups;
+    std::string group;
     for (const Command& command : commands()) {
-        const std::string args = std::string(command.args).size() > 16 ? "…" : command.args;
-        const std::string left = std::string("/") + command.name + (args.empty() ? "" : " " + args);
-        rows.push_back({left, command.help});
-        groups.emplace_back(command.group);
+        const std::string args = std::string(command.args).size() > 14 ? "…" : command.args;
+        rows.push_back({command.group == group ? "" : command.group,
+                        std::string("/") + command.name + (args.empty() ? "" : " " + args),
+                        command.help});
+        group = command.group;
     }
-    std::istringstream lines(table(rows, columns));
-    std::size_t i = 0;
-    for (std::string line; std::getline(lines, line); ++i) {
-        if (groups[i] != group) {
-            if (!out.empty()) out += "\n";
-            out += groups[i] + "\n";
-            group = groups[i];
-        }
-        out += line + "\n";
-    }
-    out +=
-        "\nAnything else is a message. A line that begins with // is sent with one slash.\n"
-        "More: /help keys, /help settings, /help COMMAND";
-    return out;
+    return table(rows, columns) +
+           "\n\nAnything else is a message; a line that begins with // is sent with one slash.\n"
+           "More: /help keys, /help settings, /help COMMAND";
 }
 
 std::string keys(int columns) {
@@ -102,6 +89,8 @@ std::string one_command(const Command& command) {
             "/load\n  takes a model.)";
     } else if (name == "delete") {
         out += "\n  /delete undo brings the last one back.";
+    } else if (name == "system") {
+        out += "\n  /system clear takes it away.";
     } else if (name == "regen") {
         out += "\n  The answer so far stays in the database as another version.";
     } else if (name == "file") {

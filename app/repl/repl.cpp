@@ -194,7 +194,7 @@ class Loop {
     void say_error(const Error& error) {
         const bool ends = !error.what.empty() && std::string_view(".!?\n").find(
                                                      error.what.back()) != std::string_view::npos;
-        s_.say(error.what + (ends ? "" : "."));
+        s_.say("Error: " + error.what + (ends ? "" : "."));
     }
 
     InputHistory history_;

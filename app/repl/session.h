@@ -38,6 +38,8 @@ struct ReplSession {
     int columns() const { return terminal.columns(); }
 };
 
+/// Control characters inert, lines broken at words; an indent is kept. 0 columns = not broken.
+std::string fold(std::string_view text, int columns);
 /// 1234567 -> "1,234,567"
 std::string grouped(std::int64_t n);
 /// Rows of cells as aligned columns, `indent` spaces before; the last column is clipped.

@@ -155,7 +155,7 @@ void TurnView::tell_end() {
     if (!view.last) return;
     const TurnResult& last = *view.last;
     if (last.error) {
-        s_.say(last.error->what + ".");
+        s_.say("Error: " + last.error->what + (last.error->what.ends_with('.') ? "" : "."));
         s_.say_dim("The question is kept; /regen asks again.");
         return;
     }
