@@ -197,7 +197,9 @@ void LocalEngine::run() {
 }
 
 void LocalEngine::turn() {
-    if (worker_.n_jobs() == 0 && commands_.empty()) wait_for_command();
+    // A request that waits while nothing runs or loads can start now: the last turn ended its wait.
+    const bool can_admit = !queue_.empty() && !loading_for_;
+    if (worker_.n_jobs() == 0 && commands_.empty() && !can_admit) wait_for_command();
     interrupt_ = false;
     for (Command& c : inbox_.drain()) commands_.push_back(std::move(c));
     if (!commands_.empty()) last_activity_ = Clock::now();
@@ -356,9 +358,8 @@ void LocalEngine::emit(Event e) {
     if (const RequestId id = ended_by(e); id != 0) {
         const std::lock_guard lock(mutex_);
         live_.erase(id);
-        memory_ = worker_.memory();
-        memory_.busy = !live_.empty();
     }
+    publish();  // who has seen the event sees the memory after it
     const bool was_empty = outbox_.push_merged(std::move(e), merge_events);
     if (was_empty && wake_) wake_();
 }

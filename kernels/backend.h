@@ -71,7 +71,8 @@ class Backend {
     /// Zeroed, 64-byte aligned (large: 2 MiB, huge pages advised). nullptr when refused.
     virtual void* allocate(std::size_t bytes) = 0;
     virtual void release(void* p, std::size_t bytes) = 0;
-    /// Bytes of an allocation that read as zero from now on; their memory may go back to the system.
+    /// Bytes of an allocation that read as zero from now on; their memory may go back to the
+    /// system.
     virtual void discard(void* p, std::size_t bytes) { std::memset(p, 0, bytes); }
 
     /// Starts recording a step. `batch` and all views must stay valid until run returns.

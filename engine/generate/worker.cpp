@@ -112,8 +112,8 @@ std::vector<Worker::Share> Worker::plan() {
         waiting.push_back({job->id(), job->sequence.n_pending(), job->sequence.n_cached});
         others_generate = others_generate || job->is_generating();
     }
-    const std::vector<int> counts =
-        scheduler_.plan(waiting, resident_->chunk.next(others_generate));
+    const int chunk = resident_->chunk.next(others_generate);
+    const std::vector<int> counts = scheduler_.plan(waiting, chunk);
     std::vector<Share> shares;
     for (std::size_t i = 0; i < jobs_.size(); ++i) {
         // A job that lost its pages above waits for the next step.
@@ -121,6 +121,10 @@ std::vector<Worker::Share> Worker::plan() {
         if (counts[i] == 0 || !same || !reserve(i, counts[i])) continue;
         shares.push_back({jobs_[i].get(), counts[i], jobs_[i]->in_prompt()});
     }
+    if (!shares.empty()) return shares;
+    // Those whose turn it was found no page free: the oldest may take everybody's.
+    const int n_tokens = scheduler_.plan({waiting.data(), 1}, chunk).front();
+    if (reserve(0, n_tokens)) shares.push_back({jobs_[0].get(), n_tokens, jobs_[0]->in_prompt()});
     return shares;
 }
 

@@ -142,7 +142,7 @@ TEST_CASE("tables and numbers", "[repl][commands]") {
     CHECK(gauge(0.5, 4) == "[##..]");
     CHECK(gauge(7, 4) == "[####]");
     CHECK(table({{"a", "x"}, {"你好", "y"}}, 80) == "  a     x\n  你好  y");
-    CHECK(table({{"a\x1b[1m", "long text"}}, 12) == "  a␛[1m  lo…");
+    CHECK(table({{"a\x1b[1m", "long text"}}, 13) == "  a␛[1m  lo…");
 }
 
 TEST_CASE("sentences are folded at words, their indent kept", "[repl][commands]") {

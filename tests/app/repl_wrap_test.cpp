@@ -100,11 +100,13 @@ TEST_CASE("a word longer than a row and code are left to the terminal", "[repl][
 }
 
 TEST_CASE("any split of the answer gives the same screen", "[repl][wrap]") {
+    // clang-format off
     const std::string text =
         "  \nThe naïve 👩‍💻 wrote 你好，世界！「再见」 in C++ — e\u0301tude:\n\n- a  "
         "list-item\twith tabs\r\n"
         "```py\nprint('a long line of code that is wider')\n```\nhttps://example.org/very/long "
         "end\x1b[2J.\n\n\n";
+    // clang-format on
     const int columns = GENERATE(3, 8, 10, 17, 24, 80, 200);
     CAPTURE(columns);
     const Rows whole = wrapped({text}, columns);

@@ -86,7 +86,8 @@ TEST_CASE("Philox gives the published numbers", "[generate][philox]") {
           Four{0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1});
 }
 
-TEST_CASE("draws are numbers in [0, 1) of seed, purpose and position", "[generate][philox]") {
+TEST_CASE("draws are numbers from 0 to below 1 of seed, purpose and position",
+          "[generate][philox]") {
     std::set<double> seen;
     for (std::uint64_t seed : {0u, 1u, 99u}) {
         for (const auto purpose : {DrawPurpose::target_sample, DrawPurpose::accept_test}) {
