@@ -22,7 +22,7 @@ namespace {
 
 constexpr int kTileKeys = 64;
 constexpr int kPartitionKeys = 512;
-constexpr int kMaxRows = 32;  ///< (token, query head) rows of an item
+constexpr int kMaxRows = 48;  ///< (token, query head) rows of an item
 constexpr int kMaxDim = 256;
 constexpr float kNone = -std::numeric_limits<float>::infinity();
 
@@ -81,19 +81,26 @@ void load_queries(const Op& op, const Item& it, Work& w) {
     }
 }
 
-/// The pages of one tile as f32; pages past `hi` are not touched.
-void load_tile(const Op& op, const Context& c, const Item& it, int tile, Work& w) {
-    const int d = op.shape.head_dim;
-    const std::int64_t page_elements = static_cast<std::int64_t>(d) * kPageTokens;
-    const std::int64_t offset = it.g * page_elements * row_bytes(op.kv.dtype, 1);
+/// Where tile `tile` of the item lies; pages without a visible key are replaced by one that has.
+void find_pages(const Op& op, const Item& it, int tile, const std::uint8_t** keys,
+                const std::uint8_t** values) {
+    const std::int64_t offset =
+        it.g * std::int64_t{op.shape.head_dim} * row_bytes(op.kv.dtype, kPageTokens);
     for (int p = 0; p < kTileKeys / kPageTokens; ++p) {
-        const int first = tile * kTileKeys + p * kPageTokens;
-        if (first >= it.hi || first + kPageTokens <= it.lo) continue;
-        const std::int64_t at = it.sequence->pages[first / kPageTokens] * op.kv.page_bytes + offset;
-        c.kernels.load_kv(static_cast<const std::uint8_t*>(op.kv.keys) + at,
-                          w.k + p * page_elements, page_elements, op.kv.dtype);
-        c.kernels.load_kv(static_cast<const std::uint8_t*>(op.kv.values) + at,
-                          w.v + p * page_elements, page_elements, op.kv.dtype);
+        const int page = std::clamp((tile * kTileKeys) / kPageTokens + p, it.lo / kPageTokens,
+                                    (it.hi - 1) / kPageTokens);
+        const std::int64_t at = it.sequence->pages[page] * op.kv.page_bytes + offset;
+        keys[p] = static_cast<const std::uint8_t*>(op.kv.keys) + at;
+        values[p] = static_cast<const std::uint8_t*>(op.kv.values) + at;
+    }
+}
+
+/// The tile as f32.
+void load_tile(const Op& op, const Context& c, const TilePages& pages, Work& w) {
+    const std::int64_t n = std::int64_t{op.shape.head_dim} * kPageTokens;
+    for (int p = 0; p < kTileKeys / kPageTokens; ++p) {
+        c.kernels.load_kv(pages.keys[p], pages.next_keys[p], w.k + p * n, n, op.kv.dtype);
+        c.kernels.load_kv(pages.values[p], pages.next_values[p], w.v + p * n, n, op.kv.dtype);
     }
 }
 
@@ -103,26 +110,54 @@ void reset(State& s, int n_rows, int head_dim) {
     std::fill_n(s.m, n_rows, kNone);
 }
 
+/// Rows for which a tile is read from its pages: more are worth a tile as f32.
+constexpr int kFewRows = 12;
+
+bool reads_pages(const Op& op, const Item& it) {
+    return it.n_rows <= kFewRows && op.kv.dtype != DType::f32;
+}
+
+/// Softmax of a tile's scores; factor[r] rescales what row r has accumulated.
+void softmax_tile(const Op& op, const Context& c, const Item& it, int first, Work& w,
+                  float* factor) {
+    const int per = op.shape.per_kv();
+    int lo[kMaxRows], hi[kMaxRows];
+    for (int r = 0; r < it.n_rows; ++r) {
+        const int position = it.sequence->first_position + it.token0 + r / per;
+        lo[r] = std::clamp(first_key(op.shape, position) - first, 0, kTileKeys);
+        hi[r] = std::clamp(position + 1 - first, 0, kTileKeys);
+    }
+    c.kernels.tile_softmax(w.s[0], it.n_rows, lo, hi, op.shape.softcap, w.part.m, w.part.lanes[0],
+                           factor);
+}
+
 /// One partition for all rows of the item, into w.part.
 void run_partition(const Op& op, const Context& c, const Item& it, int partition, Work& w) {
-    const int d = op.shape.head_dim, per = op.shape.per_kv();
+    const int d = op.shape.head_dim;
     reset(w.part, it.n_rows, d);
     const int lo = std::max(it.lo, partition * kPartitionKeys);
     const int hi = std::min(it.hi, (partition + 1) * kPartitionKeys);
+    const bool few = reads_pages(op, it);
+    TilePages pages{};
+    pages.dtype = op.kv.dtype;
     for (int tile = lo / kTileKeys; tile * kTileKeys < hi; ++tile) {
         const int first = tile * kTileKeys;
-        load_tile(op, c, it, tile, w);
-        c.kernels.tile_scores(&w.q[0][0], d, it.n_rows, w.k, d, &w.s[0][0]);
+        const int begin = std::max(lo - first, 0), end = std::min(hi - first, kTileKeys);
         float factor[kMaxRows];
-        for (int r = 0; r < it.n_rows; ++r) {
-            const int position = it.sequence->first_position + it.token0 + r / per;
-            const int a = std::clamp(first_key(op.shape, position) - first, 0, kTileKeys);
-            const int b = std::clamp(position + 1 - first, 0, kTileKeys);
-            factor[r] = c.kernels.tile_softmax(w.s[r], a, b, op.shape.softcap, &w.part.m[r],
-                                               w.part.lanes[r]);
+        find_pages(op, it, tile, pages.keys, pages.values);
+        find_pages(op, it, tile + 1, pages.next_keys, pages.next_values);
+        if (few) {
+            c.kernels.page_scores(&w.q[0][0], d, it.n_rows, pages, d, &w.s[0][0]);
+            softmax_tile(op, c, it, first, w, factor);
+            c.kernels.page_values(&w.s[0][0], factor, it.n_rows, pages, d, begin, end,
+                                  &w.part.o[0][0]);
+        } else {
+            load_tile(op, c, pages, w);
+            c.kernels.tile_scores(&w.q[0][0], d, it.n_rows, w.k, d, &w.s[0][0]);
+            softmax_tile(op, c, it, first, w, factor);
+            c.kernels.tile_values(&w.s[0][0], factor, it.n_rows, w.v, d, begin, end,
+                                  &w.part.o[0][0]);
         }
-        c.kernels.tile_values(&w.s[0][0], factor, it.n_rows, w.v, d, std::max(lo - first, 0),
-                              std::min(hi - first, kTileKeys), &w.part.o[0][0]);
     }
     for (int r = 0; r < it.n_rows; ++r) w.part.l[r] = c.kernels.sum16(w.part.lanes[r]);
 }

@@ -1,5 +1,8 @@
 #include "kernels/cpu/parallel.h"
 
+#include <chrono>
+#include <thread>
+
 #if defined(__x86_64__)
 #include <immintrin.h>
 #endif
@@ -8,6 +11,8 @@
 
 namespace hearth::cpu {
 namespace {
+
+constexpr std::chrono::microseconds kYieldTime{200};
 
 void pause_cpu() {
 #if defined(__x86_64__)
@@ -42,10 +47,20 @@ ThreadPool::~ThreadPool() {
     start_.notify_all();
 }
 
+/// Waking from the kernel costs as much as the shares of two workers usually differ, so a waiter
+/// stays awake for a while, but gives its processor to whoever wants it.
 void ThreadPool::wait_change(const std::atomic<std::uint32_t>& word, std::uint32_t old) const {
+    const auto changed = [&] { return word.load(std::memory_order_acquire) != old; };
     for (int i = 0; i < spin_rounds_; ++i) {
-        if (word.load(std::memory_order_acquire) != old) return;
+        if (changed()) return;
         pause_cpu();
+    }
+    if (spin_rounds_ > 0) {
+        const auto until = std::chrono::steady_clock::now() + kYieldTime;
+        while (std::chrono::steady_clock::now() < until) {
+            if (changed()) return;
+            std::this_thread::yield();
+        }
     }
     while (word.load(std::memory_order_acquire) == old) word.wait(old, std::memory_order_acquire);
 }

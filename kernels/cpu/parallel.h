@@ -1,7 +1,8 @@
 #pragma once
 // ThreadPool: persistent workers that execute one function together, with barriers inside it.
-// The caller is worker 0. Waiting spins for a few microseconds, then sleeps in the kernel: with
-// more threads than processors a spinning barrier collapses by orders of magnitude.
+// The caller is worker 0. Waiting spins for a few microseconds, then yields for some hundred, then
+// sleeps in the kernel: with more threads than processors a spinning barrier collapses by orders
+// of magnitude.
 
 #include <atomic>
 #include <cstdint>

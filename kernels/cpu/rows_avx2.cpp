@@ -7,6 +7,7 @@ namespace hearth::cpu {
 namespace {
 // clang-format off
 #include "kernels/cpu/rungs/simd_256.h"
+#include "kernels/cpu/rungs/scale.h"
 #include "kernels/cpu/rungs/vmath.h"
 #include "kernels/cpu/rungs/rows.h"
 #include "kernels/cpu/rungs/attention.h"

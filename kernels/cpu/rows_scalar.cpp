@@ -8,6 +8,7 @@ namespace hearth::cpu {
 namespace {
 // clang-format off
 #include "kernels/cpu/rungs/simd_scalar.h"
+#include "kernels/cpu/rungs/scale.h"
 #include "kernels/cpu/rungs/vmath.h"
 #include "kernels/cpu/rungs/rows.h"
 #include "kernels/cpu/rungs/attention.h"

@@ -93,8 +93,15 @@ struct PanelIn {
     int n = 0;
 };
 
-/// One column of one token in attention: see rungs/attention.h.
-struct AttentionTile;
+/// One tile of 64 keys and values where they lie: 4 pages of one kv head, f16 or bf16, and the
+/// tile after it, which is only read ahead. Pages without a visible key may be any valid page.
+struct TilePages {
+    const std::uint8_t* keys[4];    ///< [d][16]
+    const std::uint8_t* values[4];  ///< [16][d]
+    const std::uint8_t* next_keys[4];
+    const std::uint8_t* next_values[4];
+    DType dtype;
+};
 
 struct Kernels {
     CpuIsa isa = CpuIsa::scalar;
@@ -128,16 +135,23 @@ struct Kernels {
                      DType dtype) = nullptr;
 
     // Attention over one tile of 64 keys (4 pages); rows are (query token, query head) pairs.
-    /// KV elements -> f32, n a multiple of 16.
-    void (*load_kv)(const void* in, float* out, std::int64_t n, DType dtype) = nullptr;
+    /// KV elements -> f32, n a multiple of 16; n elements from `next` on are read ahead.
+    void (*load_kv)(const void* in, const void* next, float* out, std::int64_t n,
+                    DType dtype) = nullptr;
     /// s[r][64] = sum over d of q[r][d] * k[page][d][16].   k: 4 pages, f32
     void (*tile_scores)(const float* q, std::int64_t q_stride, int n_rows, const float* k,
                         int head_dim, float* s) = nullptr;
-    /// Online softmax of one row: scores -> probabilities of keys lo..hi-1 (0 elsewhere);
-    /// returns the factor for what was accumulated before. m: running maximum, l: 16 lanes.
-    float (*tile_softmax)(float* s, int lo, int hi, float softcap, float* m, float* l) = nullptr;
+    /// The same from the pages: for so few rows that a tile as f32 is used once or twice.
+    void (*page_scores)(const float* q, std::int64_t q_stride, int n_rows, const TilePages& pages,
+                        int head_dim, float* s) = nullptr;
+    /// Online softmax: scores s[r][64] -> probabilities of keys lo[r]..hi[r]-1 (0 elsewhere);
+    /// factor[r] is for what the row accumulated before. m[r]: running maximum, l[r]: 16 lanes.
+    void (*tile_softmax)(float* s, int n_rows, const int* lo, const int* hi, float softcap,
+                         float* m, float* l, float* factor) = nullptr;
     /// o[r][d] = o[r][d] * factor[r] + sum over keys lo..hi-1 of p[r][key] * v[key][d].
     void (*tile_values)(const float* p, const float* factor, int n_rows, const float* v,
+                        int head_dim, int lo, int hi, float* o) = nullptr;
+    void (*page_values)(const float* p, const float* factor, int n_rows, const TilePages& pages,
                         int head_dim, int lo, int hi, float* o) = nullptr;
     /// Folds partition (m1, l1, o1) into (m, l, o).
     void (*merge)(float* m, float* l, float* o, float m1, float l1, const float* o1,

@@ -208,3 +208,4 @@ inline float f_reduce_max(F x) {
     return _mm256_cvtss_f32(m);
 }
 constexpr int kRowBlock = 2;
+constexpr int kSoftmaxRows = 1;

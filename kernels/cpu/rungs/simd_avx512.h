@@ -98,6 +98,8 @@ inline F f_min(F a, F b) { return _mm512_min_ps(a, b); }
 inline F f_rint(F a) { return _mm512_roundscale_ps(a, 8); }
 /// Nearest integer, half to even; values within the range of int32.
 inline W w_rint(F a) { return _mm512_cvtps_epi32(a); }
+/// a * 2^n, n integral.
+inline F f_scale(F a, F n) { return _mm512_scalef_ps(a, n); }
 inline M f_lt(F a, F b) { return _mm512_cmp_ps_mask(a, b, _CMP_LT_OQ); }
 inline F f_select(M m, F yes, F no) { return _mm512_mask_blend_ps(m, no, yes); }
 inline W w_max_u(W a, W b) { return _mm512_max_epu32(a, b); }
@@ -158,4 +160,5 @@ inline void w_sum4(const W in[4], std::int32_t out[4]) {
     _mm_storeu_si128(reinterpret_cast<__m128i*>(out), interleave4(w_add, in));
 }
 inline float f_reduce_max(F a) { return _mm512_reduce_max_ps(a); }
-constexpr int kRowBlock = 4;  // rows of an attention tile in registers
+constexpr int kRowBlock = 6;     // rows of an attention tile in registers
+constexpr int kSoftmaxRows = 4;  // rows whose softmax is computed side by side

@@ -220,3 +220,4 @@ inline float f_reduce_max(F a) {
     return r;
 }
 constexpr int kRowBlock = 1;
+constexpr int kSoftmaxRows = 1;

@@ -17,13 +17,7 @@ inline F v_exp(F x) {
     p = f_fma(p, r, f_set1(5.0000001201e-1f));
     p = f_fma(p, f_mul(r, r), r);
     p = f_add(p, f_set1(1.0f));
-    // 2^n in two factors: n reaches 128 and -150.
-    const W bias = w_set1(127);
-    const W whole = w_rint(n), half = w_sra<1>(whole);
-    const W rest = w_add(whole, w_add(w_xor(half, w_set1(0xffffffffu)), w_set1(1)));
-    const F a = f_from_w(w_sll<23>(w_add(half, bias)));
-    const F b = f_from_w(w_sll<23>(w_add(rest, bias)));
-    return f_mul(f_mul(p, a), b);
+    return f_scale(p, n);
 }
 
 inline F v_tanh(F x) {
