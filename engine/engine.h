@@ -52,6 +52,13 @@ struct EngineOptions {
     bool permute_pages = false;        ///< tests: hand out KV pages in scrambled order
 };
 
+/// Speculation: tokens that probably follow are verified together. Faster, never another answer.
+struct DraftChoice {
+    bool lookup = true;      ///< from what stands in the conversation already
+    std::string model_path;  ///< a small model with the same vocabulary; "" = none
+    int fixed_tokens = 0;    ///< 0 = as many as pay; else always this many (measuring, tests)
+};
+
 struct Request {
     std::string conversation;   ///< any stable id; requests of one conversation queue up
     std::string model_path;     ///< GGUF file
@@ -60,10 +67,19 @@ struct Request {
     bool continue_last = false;         ///< the last message is an assistant turn to be continued
     std::vector<std::int32_t> raw_ids;  ///< when not empty: these ids instead of messages, as is
     SamplingParams sampling;
+    DraftChoice draft;
     bool want_logits_hash = false;  ///< fill Stats::logits_hash
 };
 
 using RequestId = std::uint64_t;
+
+struct SpeculationStats {
+    std::string drafter;  ///< "lookup", a model's name, several joined by " + "; "" = none was used
+    int drafted = 0, accepted = 0;
+    int steps = 0;        ///< forward passes that verified drafts
+    double draft_ms = 0;  ///< spent by drafters
+    double speedup = 1;   ///< of decoding, against the same tokens one by one, by measured times
+};
 
 /// Measured values of one request; times in ms from submit unless said.
 struct Stats {
@@ -75,10 +91,11 @@ struct Stats {
     double prefill_ms = 0;             ///< computing the prompt
     double decode_ms = 0;              ///< computing the tokens after the first
     double total_ms = 0;
-    int context_tokens = 0;        ///< the limit in force
-    int context_used = 0;          ///< prompt + completion
-    std::string logits_hash;       ///< over the raw f32 rows the emitted tokens were chosen from
-    std::string backend;           ///< "cpu avx512, 2 threads"
+    int context_tokens = 0;   ///< the limit in force
+    int context_used = 0;     ///< prompt + completion
+    std::string logits_hash;  ///< over the raw f32 rows the emitted tokens were chosen from
+    std::string backend;      ///< "cpu avx512, 2 threads"
+    SpeculationStats speculation;
     double prefill_tok_s() const;  ///< computed (not cached) prompt tokens per second
     double decode_tok_s() const;
 };
@@ -151,6 +168,8 @@ class Engine {
     struct Memory {
         std::int64_t weight_bytes = 0, kv_bytes = 0;  ///< resident pages of the KV pool in use
         int pages_total = 0, pages_in_use = 0;        ///< in use = held by conversations
+        std::int64_t draft_weight_bytes = 0, draft_kv_bytes = 0;  ///< of drafting models
+        int draft_pages_in_use = 0;
         bool model_loaded = false;
         bool busy = false;
     };

@@ -11,18 +11,22 @@ void Batch::clear() {
     spans_.clear();
 }
 
-void Batch::add(const Sequence& seq, int n_tokens, int n_outputs, const KvCache& kv) {
-    HEARTH_CHECK(n_tokens > 0 && n_tokens <= seq.n_pending() && n_outputs <= n_tokens);
-    const int n_pages = (seq.n_cached + n_tokens + kPageTokens - 1) / kPageTokens;
+void Batch::add(const Sequence& seq, int n_tokens, int n_outputs, const KvCache& kv,
+                std::span<const std::int32_t> drafts) {
+    const int n_all = n_tokens + static_cast<int>(drafts.size());
+    HEARTH_CHECK(n_tokens > 0 && n_tokens <= seq.n_pending() && n_outputs <= n_all);
+    HEARTH_CHECK(drafts.empty() || n_tokens == seq.n_pending());
+    const int n_pages = (seq.n_cached + n_all + kPageTokens - 1) / kPageTokens;
     HEARTH_CHECK(n_pages <= static_cast<int>(seq.pages.size()));
     SequenceSpan span;
     span.first_row = n_rows();
-    span.n_rows = n_tokens;
+    span.n_rows = n_all;
     span.first_position = seq.n_cached;
     span.n_pages = n_pages;
     spans_.push_back(span);
     const auto first = seq.tokens.begin() + seq.n_cached;
     tokens_.insert(tokens_.end(), first, first + n_tokens);
+    tokens_.insert(tokens_.end(), drafts.begin(), drafts.end());
     for (int i = 0; i < n_pages; ++i) {
         slots_.push_back(kv.slot(seq.pages[static_cast<std::size_t>(i)]));
     }

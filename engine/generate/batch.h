@@ -3,6 +3,7 @@
 // the rows whose logits are wanted. Owns the arrays that BatchView points to.
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "engine/cache/kv_cache.h"
@@ -14,9 +15,10 @@ namespace hearth {
 class Batch {
   public:
     void clear();
-    /// The n_tokens after seq.n_cached; its pages must cover them. Logits are wanted of its last
-    /// n_outputs rows.
-    void add(const Sequence& seq, int n_tokens, int n_outputs, const KvCache& kv);
+    /// The n_tokens after seq.n_cached, then `drafts`; its pages must cover them. Logits are wanted
+    /// of the last n_outputs rows.
+    void add(const Sequence& seq, int n_tokens, int n_outputs, const KvCache& kv,
+             std::span<const std::int32_t> drafts = {});
 
     int n_rows() const { return static_cast<int>(tokens_.size()); }
     int n_outputs() const { return static_cast<int>(output_rows_.size()); }

@@ -68,9 +68,16 @@ Job::Job(Ticket ticket, std::vector<std::int32_t> prompt, int context_tokens,
       started_(Clock::now()) {
     HEARTH_CHECK(n_prompt_ > 0 && n_prompt_ < context_tokens);
     sequence.tokens = std::move(prompt);
+    speculation.choice = ticket_.request.draft;
     if (ticket_.request.want_logits_hash) hasher_ = std::make_unique<RowHasher>();
     stats.prompt_tokens = n_prompt_;
     stats.context_tokens = context_tokens;
+}
+
+int Job::n_left() const {
+    const int room = context_tokens_ - static_cast<int>(sequence.tokens.size());
+    const int most = ticket_.request.sampling.max_tokens;
+    return std::max(1, most < 0 ? room : std::min(room, most - n_sampled_));
 }
 
 Result<Job::Step> Job::take_token(std::span<const float> logits) {

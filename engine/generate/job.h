@@ -14,6 +14,7 @@
 #include "engine/generate/sampler.h"
 #include "engine/generate/sequence.h"
 #include "engine/generate/text_filter.h"
+#include "engine/speculate/speculator.h"
 #include "engine/text/tokenizer.h"
 
 namespace hearth {
@@ -64,6 +65,9 @@ class Job {
     bool in_prompt() const { return sequence.n_cached < n_prompt_; }
     /// The prompt is done; computing goes on token by token.
     bool is_generating() const { return n_sampled_ > 0; }
+    /// Tokens until a limit of length ends the answer, at least 1.
+    int n_left() const;
+    const SamplingParams& sampling() const { return ticket_.request.sampling; }
 
     /// What is to be shown next.
     struct Step {
@@ -80,6 +84,7 @@ class Job {
     void complete_stats(const std::string& backend);
 
     Sequence sequence;
+    SpeculationTurn speculation;
     Stats stats;             ///< prefill_ms, decode_ms and cached_tokens are the worker's
     bool announced = false;  ///< the first Prefill event is out
     bool forgotten = false;  ///< its KV is not kept

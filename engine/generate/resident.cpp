@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "engine/generate/setup.h"
+#include "engine/speculate/lookup.h"
 
 namespace hearth {
 
@@ -61,6 +62,10 @@ Result<std::unique_ptr<Resident>> Resident::load(const std::string& path,
     HEARTH_TRY(r->activations,
                Activations::make(model.config, backend, r->chunk.largest() + kMostSequences,
                                  kMostSequences));
+    r->speculator = std::make_unique<Speculator>(
+        model.tokenizer->vocab_size(),
+        [tokenizer = model.tokenizer.get()](std::int32_t id) { return tokenizer->is_eog(id); });
+    r->speculator->add(std::make_unique<LookupDrafter>(), /*is_model=*/false);
     r->load_ms =
         std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
     return r;

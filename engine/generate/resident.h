@@ -14,6 +14,7 @@
 #include "engine/generate/scheduler.h"
 #include "engine/model/decode.h"
 #include "engine/model/model.h"
+#include "engine/speculate/speculator.h"
 
 namespace hearth {
 
@@ -31,6 +32,7 @@ struct Resident {
     std::unique_ptr<KvCache> kv;
     std::unique_ptr<ConversationCache> idle;  ///< after kv: its pages go back first
     std::unique_ptr<Activations> activations;
+    std::unique_ptr<Speculator> speculator;
 
     static Result<std::unique_ptr<Resident>> load(const std::string& path,
                                                   const EngineOptions& options, Backend& backend);

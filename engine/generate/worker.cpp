@@ -23,6 +23,14 @@ Error overflow(std::size_t n_prompt, int context, int trained) {
                         n_prompt, context, more)};
 }
 
+/// What is to be shown after `to`, in one go.
+void append_step(Job::Step& to, const Job::Step& step) {
+    to.text += step.text;
+    to.ids.insert(to.ids.end(), step.ids.begin(), step.ids.end());
+    to.done = step.done;
+    to.reason = step.reason;
+}
+
 }  // namespace
 
 Worker::Worker(Backend& backend, Emit emit) : backend_(backend), emit_(std::move(emit)) {}
@@ -85,6 +93,7 @@ void Worker::fail_all(const Error& error) {
 
 void Worker::forget(const std::string& conversation) {
     if (resident_) resident_->idle->forget(conversation);
+    if (resident_) resident_->speculator->forget(conversation);
     for (const auto& job : jobs_) {
         if (job->conversation() == conversation) job->forgotten = true;
     }
@@ -128,11 +137,38 @@ std::vector<Worker::Share> Worker::plan() {
     return shares;
 }
 
+/// Adds tokens that may follow, for steps in which every sequence only needs its newest token: what
+/// such a step costs is known. They take pages that are free, nobody's.
+void Worker::draft(std::vector<Share>& shares, const std::atomic<bool>& stop) {
+    only_decodes_ = std::all_of(shares.begin(), shares.end(), [](const Share& s) {
+        return s.job->is_generating() && s.job->sequence.n_pending() == 1;
+    });
+    if (!only_decodes_) return;
+    n_decoding_ = static_cast<int>(shares.size());
+    int n_rows = n_decoding_;
+    for (Share& s : shares) {
+        Job& job = *s.job;
+        Sequence& seq = job.sequence;
+        const auto start = Clock::now();
+        if (job.n_left() > 1 && !stop) {
+            const DraftAsk ask{job.conversation(), seq.tokens, job.sampling(),
+                               job.n_left() - 1,   {},         stop};
+            s.draft = resident_->speculator->propose(job.speculation, ask, n_decoding_, n_rows);
+        }
+        if (!resident_->kv->reserve(seq.pages, seq.n_cached + 1 + s.draft.size())) {
+            s.draft.resize(static_cast<int>(seq.pages.size()) * kPageTokens - seq.n_cached - 1);
+        }
+        n_rows += s.draft.size();
+        job.stats.decode_ms += ms_between(start, Clock::now());
+    }
+}
+
 void Worker::record(const std::vector<Share>& shares) {
     batch_.clear();
     for (const Share& s : shares) {
-        const int n_outputs = s.n_tokens == s.job->sequence.n_pending() ? 1 : 0;
-        batch_.add(s.job->sequence, s.n_tokens, n_outputs, *resident_->kv);
+        const bool is_last = s.n_tokens == s.job->sequence.n_pending();
+        batch_.add(s.job->sequence, s.n_tokens, is_last ? 1 + s.draft.size() : 0, *resident_->kv,
+                   s.draft.ids);
     }
     view_ = batch_.view();
     const Model& model = *resident_->model;
@@ -165,16 +201,18 @@ void Worker::step(const std::atomic<bool>& stop) {
              fmt::format("{} was changed while it was in use; ask again to load it anew",
                          resident_->path)});
     }
-    const std::vector<Share> shares = plan();
+    std::vector<Share> shares = plan();
     HEARTH_CHECK(!shares.empty());
     for (const Share& s : shares) {
         if (s.in_prompt && !s.job->announced) announce(*s.job);
     }
+    draft(shares, stop);
     record(shares);
     const auto start = Clock::now();
     if (!backend_.run(&stop)) return drop(shares);
     const double step_ms = ms_between(start, Clock::now());
     resident_->chunk.measured(batch_.n_rows(), step_ms);
+    if (only_decodes_) resident_->speculator->ran(batch_.n_rows(), step_ms);
     advance(shares, step_ms);
 }
 
@@ -186,24 +224,48 @@ void Worker::advance(const std::vector<Share>& shares, double step_ms) {
     }
     int output = 0;
     for (const Share& s : shares) {
-        if (s.job->sequence.n_pending() == 0) take_token(*s.job, output++);
+        if (s.job->sequence.n_pending() > 0) continue;
+        take_tokens(s, output, step_ms);
+        output += 1 + s.draft.size();
     }
 }
 
-void Worker::take_token(Job& job, int output) {
+/// Takes the token of each row as long as the row's input was the token before it: the rows of
+/// drafts that the sampler did not choose were computed for another text. What stays is what
+/// decoding without drafts would have computed, row by row.
+void Worker::take_tokens(const Share& share, int output, double step_ms) {
+    Job& job = *share.job;
+    const Draft& draft = share.draft;
     const auto start = Clock::now();
     const MatrixView& logits = resident_->activations->logits;
     const bool first = !job.is_generating();
-    auto step = job.take_token(
-        {logits.data + output * logits.stride, static_cast<std::size_t>(logits.cols)});
-    (first ? job.stats.prefill_ms : job.stats.decode_ms) += ms_between(start, Clock::now());
-    if (!step) {
-        Job::Step rest = job.flush(FinishReason::error);
-        emit_text(job, rest);
-        return fail(job, std::move(step.error()));
+    Job::Step shown;
+    int row = 0, n_seen = 0;
+    for (;; ++row) {
+        auto step = job.take_token(
+            {logits.data + (output + row) * logits.stride, static_cast<std::size_t>(logits.cols)});
+        if (!step) {
+            Job::Step rest = job.flush(FinishReason::error);
+            append_step(shown, rest);
+            emit_text(job, shown);
+            return fail(job, std::move(step.error()));
+        }
+        append_step(shown, *step);
+        if (step->done || row == draft.size()) break;
+        ++n_seen;
+        if (job.sequence.tokens.back() != draft.ids[static_cast<std::size_t>(row)]) break;
+        ++job.sequence.n_cached;
     }
-    emit_text(job, *step);
-    if (step->done) end(job, step->reason);
+    (first ? job.stats.prefill_ms : job.stats.decode_ms) += ms_between(start, Clock::now());
+    if (only_decodes_) {
+        resident_->speculator->verified(job.speculation, job.conversation(), draft, row, n_seen,
+                                        n_decoding_, batch_.n_rows(), step_ms);
+    }
+    emit_text(job, shown);
+    if (shown.done) return end(job, shown.reason);
+    // Pages that only rejected drafts reached are given back.
+    Sequence& seq = job.sequence;
+    resident_->kv->cut(seq.pages, (seq.n_cached + kPageTokens) / kPageTokens);
 }
 
 void Worker::emit_text(const Job& job, Job::Step& step) {
@@ -223,6 +285,10 @@ std::unique_ptr<Job> Worker::remove(const Job& job) {
 void Worker::end(Job& ending, FinishReason reason) {
     const std::unique_ptr<Job> job = remove(ending);
     Sequence& seq = job->sequence;
+    std::span<const std::int32_t> answer = seq.tokens;
+    answer = job->forgotten ? answer.first(0) : answer.subspan(std::size_t(job->n_prompt()));
+    job->stats.speculation =
+        resident_->speculator->finish(job->speculation, job->conversation(), answer);
     if (job->forgotten) {
         resident_->kv->cut(seq.pages, 0);
     } else {
@@ -247,6 +313,10 @@ Engine::Memory Worker::memory() const {
     m.kv_bytes = resident_->kv->bytes_in_use();
     m.pages_total = resident_->kv->pool().n_pages();
     m.pages_in_use = resident_->kv->pool().n_in_use();
+    const Drafter::Memory draft = resident_->speculator->memory();
+    m.draft_weight_bytes = draft.weight_bytes;
+    m.draft_kv_bytes = draft.kv_bytes;
+    m.draft_pages_in_use = draft.pages_in_use;
     return m;
 }
 

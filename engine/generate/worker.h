@@ -49,14 +49,16 @@ class Worker {
     struct Share {
         Job* job;
         int n_tokens;
-        bool in_prompt;  ///< at the start of the step
+        bool in_prompt;    ///< at the start of the step
+        Draft draft = {};  ///< verified in this step
     };
     std::vector<Share> plan();
     bool reserve(std::size_t index, int n_tokens);
+    void draft(std::vector<Share>& shares, const std::atomic<bool>& stop);
     void record(const std::vector<Share>& shares);
     void drop(const std::vector<Share>& shares);
     void advance(const std::vector<Share>& shares, double step_ms);
-    void take_token(Job& job, int output);
+    void take_tokens(const Share& share, int output, double step_ms);
     void announce(Job& job);
     void emit_text(const Job& job, Job::Step& step);
     void end(Job& job, FinishReason reason);
@@ -70,6 +72,8 @@ class Worker {
     Scheduler scheduler_;
     Batch batch_;
     BatchView view_;
+    bool only_decodes_ = false;  ///< this step has no prompt rows
+    int n_decoding_ = 0;         ///< then: sequences in it
 };
 
 }  // namespace hearth
