@@ -1,10 +1,11 @@
 # Sourced by run.sh and test.sh: what Debian 12 must have, and how it gets there.
 # HEARTH_BUILD_PACKAGES builds and runs; HEARTH_TEST_PACKAGES adds what the tests use.
 HEARTH_BUILD_PACKAGES="g++ cmake ninja-build pkg-config git ca-certificates python3 python3-pip
-    libsentencepiece-dev libsqlite3-dev libsqlitecpp-dev nlohmann-json3-dev libpcre2-dev
+    libsqlite3-dev libsqlitecpp-dev nlohmann-json3-dev libpcre2-dev
     libutf8proc-dev libcli11-dev libspdlog-dev libfmt-dev libxxhash-dev libexpected-dev
     libtomlplusplus-dev catch2"
-HEARTH_TEST_PACKAGES="clang-14 libclang-rt-14-dev clang-format-14 tmux sqlite3 strace"
+HEARTH_TEST_PACKAGES="clang-14 libclang-rt-14-dev clang-format-14 tmux sqlite3 strace
+    libsentencepiece-dev"
 
 step() { printf '\033[1m==> %s\033[0m\n' "$*" >&2; }
 

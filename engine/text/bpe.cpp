@@ -4,15 +4,16 @@
 #include <bit>
 
 #include "engine/text/byte_alphabet.h"
+#include "engine/text/nfc.h"
 #include "engine/text/token_text.h"
 #include "engine/text/utf8.h"
 
 namespace hearth {
 namespace {
 
-/// Longer pieces (one run of letters, spaces or symbols) are cut: memory stays bounded, and no text
-/// that anybody reads has such a run.
-constexpr std::size_t kMaxPieceBytes = std::size_t{1} << 18;
+/// Longer pieces (one run of letters, spaces or symbols) are cut: memory stays bounded, and no
+/// context holds such a run.
+constexpr std::size_t kMaxPieceBytes = std::size_t{1} << 20;
 
 constexpr std::uint32_t kNone = 0xFFFFFFFFu;
 
@@ -39,31 +40,26 @@ struct Bpe::Scratch {
 };
 
 Result<std::unique_ptr<Bpe>> Bpe::make(const Vocabulary& vocabulary,
-                                       const std::vector<TokenType>& types,
+                                       const std::vector<TokenType>& types, const TokenIndex& ids,
                                        const PreTokenizerRow& row,
                                        std::vector<std::string>& warnings) {
     HEARTH_TRY(PreTokenizer splitter, PreTokenizer::make(row));
-    std::unique_ptr<Bpe> made(new Bpe(std::move(splitter), row.ignore_merges));
-    std::unordered_map<std::string_view, TokenId> ids;
-    ids.reserve(vocabulary.tokens.size());
-    for (std::size_t i = 0; i < vocabulary.tokens.size(); ++i) {
-        ids.try_emplace(vocabulary.tokens[i], static_cast<TokenId>(i));
-    }
+    std::unique_ptr<Bpe> made(new Bpe(std::move(splitter), row));
     HEARTH_TRY_VOID(made->read_merges(vocabulary, types, ids, warnings));
     made->read_bytes(types, ids);
     if (made->whole_pieces_) {
-        for (const auto& [text, id] : ids) {
-            if (types[static_cast<std::size_t>(id)] == TokenType::normal) {
-                made->pieces_.emplace(text, id);
-            }
+        made->pieces_ = TokenIndex(vocabulary.tokens.size());
+        for (std::size_t i = 0; i < vocabulary.tokens.size(); ++i) {
+            const std::string& text = vocabulary.tokens[i];
+            const auto id = static_cast<TokenId>(i);
+            if (types[i] == TokenType::normal && ids.find(text) == id) made->pieces_.add(text, id);
         }
     }
     return made;
 }
 
 Result<void> Bpe::read_merges(const Vocabulary& vocabulary, const std::vector<TokenType>& types,
-                              const std::unordered_map<std::string_view, TokenId>& ids,
-                              std::vector<std::string>& warnings) {
+                              const TokenIndex& ids, std::vector<std::string>& warnings) {
     if (vocabulary.merges.empty()) {
         return fail(Errc::model_invalid,
                     "{}: the byte-level BPE vocabulary has no merges (tokenizer.ggml.merges); "
@@ -84,14 +80,13 @@ Result<void> Bpe::read_merges(const Vocabulary& vocabulary, const std::vector<To
         }
         const std::string_view left = text.substr(0, space), right = text.substr(space + 1);
         merged.assign(left).append(right);
-        const auto a = ids.find(left), b = ids.find(right), c = ids.find(merged);
+        const TokenId a = ids.find(left), b = ids.find(right), c = ids.find(merged);
         // Text that merges into a control token would be control: such a merge is not used.
-        const bool known = a != ids.end() && b != ids.end() && c != ids.end();
-        const TokenType type =
-            known ? types[static_cast<std::size_t>(c->second)] : TokenType::unknown;
+        const bool known = a >= 0 && b >= 0 && c >= 0;
+        const TokenType type = known ? types[static_cast<std::size_t>(c)] : TokenType::unknown;
         const bool usable = type != TokenType::control && type != TokenType::unknown;
         if (usable) {
-            insert({pair_key(a->second, b->second), static_cast<std::uint32_t>(rank), c->second});
+            insert({pair_key(a, b), static_cast<std::uint32_t>(rank), c});
         } else {
             ++unusable;
         }
@@ -105,13 +100,10 @@ Result<void> Bpe::read_merges(const Vocabulary& vocabulary, const std::vector<To
     return {};
 }
 
-void Bpe::read_bytes(const std::vector<TokenType>& types,
-                     const std::unordered_map<std::string_view, TokenId>& ids) {
+void Bpe::read_bytes(const std::vector<TokenType>& types, const TokenIndex& ids) {
     const auto plain = [&](std::string_view text, TokenType type) {
-        const auto found = ids.find(text);
-        const bool fits =
-            found != ids.end() && types[static_cast<std::size_t>(found->second)] == type;
-        return fits ? found->second : -1;
+        const TokenId id = ids.find(text);
+        return id >= 0 && types[static_cast<std::size_t>(id)] == type ? id : -1;
     };
     for (unsigned byte = 0; byte < 256; ++byte) {
         TokenId id = plain(byte_alphabet()[byte], TokenType::normal);
@@ -190,9 +182,9 @@ void Bpe::encode_piece(std::string_view piece, Scratch& scratch, std::vector<Tok
         scratch.spelling.clear();
         for (const char c : piece)
             scratch.spelling += byte_alphabet()[static_cast<unsigned char>(c)];
-        const auto whole = pieces_.find(scratch.spelling);
-        if (whole != pieces_.end()) {
-            out.push_back(whole->second);
+        const TokenId whole = pieces_.find(scratch.spelling);
+        if (whole >= 0) {
+            out.push_back(whole);
             return;
         }
     }
@@ -210,6 +202,8 @@ void Bpe::encode_piece(std::string_view piece, Scratch& scratch, std::vector<Tok
 
 void Bpe::encode(std::string_view text, std::vector<TokenId>& out) const {
     Scratch scratch;
+    std::string normalised;
+    if (nfc_) text = nfc(text, normalised);
     splitter_.split(text, [&](std::string_view piece) {
         while (piece.size() > kMaxPieceBytes) {
             const std::size_t cut = utf8_floor(piece, kMaxPieceBytes);

@@ -7,22 +7,22 @@
 #include <memory>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "engine/text/pretokenizer.h"
 #include "engine/text/text_encoder.h"
+#include "engine/text/token_index.h"
 
 namespace hearth {
 
 class Bpe : public TextEncoder {
   public:
-    /// Makes the tables from `vocabulary`, which is only read here. `types` has one entry per
-    /// token. Notes for the user (merges that cannot be used) go to `warnings`. Errors: no merges,
-    /// a merge without two parts.
+    /// `vocabulary` outlives what is made; `types` has one entry per token, `ids` knows every
+    /// token's text. Notes for the user (merges that cannot be used) go to `warnings`. Errors: no
+    /// merges, a merge without two parts.
     static Result<std::unique_ptr<Bpe>> make(const Vocabulary& vocabulary,
                                              const std::vector<TokenType>& types,
-                                             const PreTokenizerRow& row,
+                                             const TokenIndex& ids, const PreTokenizerRow& row,
                                              std::vector<std::string>& warnings);
 
     void encode(std::string_view text, std::vector<TokenId>& out) const override;
@@ -37,14 +37,13 @@ class Bpe : public TextEncoder {
     };
     static constexpr std::uint64_t kNoPair = ~std::uint64_t{0};
 
-    Bpe(PreTokenizer splitter, bool whole_pieces)
+    Bpe(PreTokenizer splitter, const PreTokenizerRow& row)
         : splitter_(std::move(splitter)),
-          whole_pieces_(whole_pieces) {}
+          whole_pieces_(row.ignore_merges),
+          nfc_(row.nfc) {}
     Result<void> read_merges(const Vocabulary& vocabulary, const std::vector<TokenType>& types,
-                             const std::unordered_map<std::string_view, TokenId>& ids,
-                             std::vector<std::string>& warnings);
-    void read_bytes(const std::vector<TokenType>& types,
-                    const std::unordered_map<std::string_view, TokenId>& ids);
+                             const TokenIndex& ids, std::vector<std::string>& warnings);
+    void read_bytes(const std::vector<TokenType>& types, const TokenIndex& ids);
     void insert(const Merge& merge);
     const Merge* find(TokenId left, TokenId right) const;
     void encode_piece(std::string_view piece, Scratch& scratch, std::vector<TokenId>& out) const;
@@ -53,10 +52,11 @@ class Bpe : public TextEncoder {
 
     PreTokenizer splitter_;
     bool whole_pieces_ = false;
+    bool nfc_ = false;
     std::vector<Merge> merges_;            ///< open addressing, a power of two
     std::array<TokenId, 256> byte_ids_{};  ///< -1: the vocabulary cannot spell this byte
     std::vector<TokenId> replacement_;     ///< ids of U+FFFD, for such bytes
-    std::unordered_map<std::string, TokenId> pieces_;  ///< alphabet text -> id, for whole pieces
+    TokenIndex pieces_;  ///< alphabet text -> id, for whole pieces; views into the vocabulary
 };
 
 }  // namespace hearth

@@ -24,6 +24,7 @@ struct PreTokenizerRow {
     std::vector<std::string> stages;
     bool ignore_merges = false;  ///< a piece that is in the vocabulary is taken whole
     bool add_bos = false;        ///< where the file does not say
+    bool nfc = false;            ///< the published tokenizer normalises text first
 };
 
 /// The row for a value of tokenizer.ggml.pre, or null.

@@ -157,8 +157,8 @@ bool Tokenizer::is_eog(TokenId id) const {
 }
 const std::vector<TokenId>& Tokenizer::eog_ids() const { return impl_->eog; }
 std::optional<TokenId> Tokenizer::find(std::string_view token_text) const {
-    const auto found = impl_->ids.find(token_text);
-    return found == impl_->ids.end() ? std::nullopt : std::optional<TokenId>(found->second);
+    const TokenId id = impl_->ids.find(token_text);
+    return id < 0 ? std::nullopt : std::optional<TokenId>(id);
 }
 bool Tokenizer::wants_bos() const { return impl_->wants_bos; }
 const std::string& Tokenizer::hash() const { return impl_->hash; }

@@ -1,6 +1,6 @@
 #pragma once
-// Tokenizer: text <-> token ids, made from the vocabulary of a model file. Byte-level BPE is own
-// code (bpe.cpp), SentencePiece vocabularies go through the sentencepiece library (spm.cpp).
+// Tokenizer: text <-> token ids, made from the vocabulary of a model file: byte-level BPE (bpe.cpp)
+// or SentencePiece (spm.cpp).
 // Knows tokens; knows no roles and no template. Immutable and thread-safe after making.
 
 #include <cstdint>

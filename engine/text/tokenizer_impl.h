@@ -5,11 +5,11 @@
 #include <memory>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "engine/text/special_tokens.h"
 #include "engine/text/text_encoder.h"
+#include "engine/text/token_index.h"
 #include "engine/text/tokenizer.h"
 
 namespace hearth {
@@ -18,8 +18,7 @@ struct Tokenizer::Impl {
     Vocabulary vocabulary;
     std::vector<TokenType> types;  ///< one per token; tokens that must not come from text: control
     std::unique_ptr<const TextEncoder> encoder;
-    std::unordered_map<std::string_view, TokenId>
-        ids;                     ///< text -> lowest id; views into vocabulary
+    TokenIndex ids;              ///< text -> lowest id; views into vocabulary
     SpecialTokens user_defined;  ///< found in all text
     SpecialTokens all_special;   ///< user-defined, control and unknown: found in control segments
     std::vector<TokenId> eog;    ///< ascending

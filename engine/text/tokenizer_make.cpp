@@ -149,26 +149,31 @@ Result<void> make_bpe(Tokenizer::Impl& impl) {
         impl.warnings.push_back(fmt::format(
             "the file {}; its vocabulary looks like {}, which is used", said, row->name));
     }
-    HEARTH_TRY(impl.encoder, Bpe::make(v, impl.types, *row, impl.warnings));
+    HEARTH_TRY(impl.encoder, Bpe::make(v, impl.types, impl.ids, *row, impl.warnings));
     v.pre = row->name;
     impl.wants_bos = v.add_bos.value_or(row->add_bos);
     return {};
 }
 
-Result<void> make_spm(Tokenizer::Impl& impl) {
+void make_spm(Tokenizer::Impl& impl) {
     const Vocabulary& v = impl.vocabulary;
-    HEARTH_TRY(impl.encoder, Spm::make(v, impl.types, impl.warnings));
+    impl.encoder = Spm::make(v, impl.types, impl.warnings);
     impl.space_prefix = v.add_space_prefix.value_or(true);
     impl.wants_bos = v.add_bos.value_or(true);
-    return {};
 }
 
 void index_tokens(Tokenizer::Impl& impl) {
+    const std::vector<std::string>& tokens = impl.vocabulary.tokens;
+    impl.ids = TokenIndex(tokens.size());
+    for (std::size_t i = 0; i < tokens.size(); ++i) {
+        impl.ids.add(tokens[i], static_cast<TokenId>(i));
+    }
+}
+
+void index_special(Tokenizer::Impl& impl) {
     const Vocabulary& v = impl.vocabulary;
-    impl.ids.reserve(v.tokens.size());
     for (std::size_t i = 0; i < v.tokens.size(); ++i) {
         const auto id = static_cast<TokenId>(i);
-        impl.ids.try_emplace(v.tokens[i], id);
         if (impl.types[i] == TokenType::user_defined) {
             const std::string spelling = impl.encoder->bytes(v.tokens[i], impl.types[i]);
             impl.user_defined.add(spelling, id);
@@ -186,9 +191,8 @@ void collect_eog(Tokenizer::Impl& impl) {
         if (id) eog.push_back(*id);
     }
     const auto control_id = [&](std::string_view text) {
-        const auto found = impl.ids.find(text);
-        const bool fits = found != impl.ids.end() && impl.is_control(found->second);
-        return fits ? found->second : -1;
+        const TokenId id = impl.ids.find(text);
+        return impl.is_control(id) ? id : -1;
     };
     // In harmony (gpt-oss) <|end|> ends a message, not the turn: the answer comes after it.
     const bool harmony = control_id("<|return|>") >= 0 && control_id("<|call|>") >= 0;
@@ -222,7 +226,7 @@ std::string hash_of(const Tokenizer::Impl& impl) {
         for (const std::string& text : texts) add_text(text);
     };
     const Vocabulary& v = impl.vocabulary;
-    constexpr std::int64_t kRevision = 1;  // raised when equal fields give other ids
+    constexpr std::int64_t kRevision = 2;  // raised when equal fields give other ids
     add_number(kRevision);
     add_text(v.model);
     add_text(v.pre);
@@ -255,8 +259,13 @@ Result<std::unique_ptr<Tokenizer>> Tokenizer::make(Vocabulary vocabulary) {
         }
     }
     correct_types(*impl);
-    HEARTH_TRY_VOID(v.model == "llama" ? make_spm(*impl) : make_bpe(*impl));
     index_tokens(*impl);
+    if (v.model == "llama") {
+        make_spm(*impl);
+    } else {
+        HEARTH_TRY_VOID(make_bpe(*impl));
+    }
+    index_special(*impl);
     collect_eog(*impl);
     if (impl->wants_bos && !v.bos) {
         impl->wants_bos = false;

@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "engine/text/byte_alphabet.h"
+#include "engine/text/nfc.h"
 #include "engine/text/tokenizer.h"
 
 using namespace hearth;
@@ -115,8 +116,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         require(id >= 0 && id < tokenizer.vocab_size() && !tokenizer.is_control(id));
     }
     if (!garbled) {
-        require(tokenizer.decode(plain) == rest);
-        require(tokenizer.decode(parsed, true) == rest);
+        // Two rows normalise, each stretch between special tokens for itself.
+        std::string buffer;
+        const bool normalises = tokenizer.vocabulary().pre.starts_with("qwen");
+        const bool changes = normalises && nfc(rest, buffer) != rest;
+        require(changes || tokenizer.decode(plain) == rest);
+        require(changes || tokenizer.decode(parsed, true) == rest);
     }
     // Two text segments are one run.
     const std::size_t half = rest.size() / 2;

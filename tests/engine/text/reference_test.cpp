@@ -24,12 +24,13 @@ std::string from_hex(const std::string& hex) {
     return bytes;
 }
 
-/// Right: the case's ids; where the reasons nfc and literal_2581 stand, llama.cpp's as well.
+/// Right: the case's ids. Where the reason literal_2581 stands llama.cpp's would do as well; nfc
+/// would excuse an engine that does not normalise, which this one does.
 bool accepted(const json& line, const char* key, const Ids& ids) {
     const char* right = line.contains(key) ? key : "ids";
     if (line.at(right).get<Ids>() == ids) return true;
     const std::string why = line.value("why", "");
-    if (why != "nfc" && why != "literal_2581") return false;
+    if (why != "literal_2581") return false;
     const json& other = line.at("llama_cpp");
     return other.at(other.contains(key) ? key : "ids").get<Ids>() == ids;
 }
@@ -49,7 +50,7 @@ TEST_CASE("every reference text gives the reference ids", "[text][tokenizer][ref
         CHECK(accepted(line, "ids_special", special));
         // A literal U+2581 cannot be told from a space in a SentencePiece vocabulary.
         if (name != "gemma3" || text.find("\xE2\x96\x81") == std::string::npos) {
-            CHECK(tokenizer.decode(special, true) == text);
+            CHECK(tokenizer.decode(special, true) == spelled_text(name, text));
         }
     }
     CHECK(tokenizer.warnings().empty());
@@ -136,7 +137,9 @@ TEST_CASE("random bytes come back from the real vocabularies", "[text][tokenizer
     for (int i = 0; i < 5000; ++i) {
         const std::string text = random_text(random, true);
         const auto ids = tokenizer.encode(text, false);
-        if (tokenizer.decode(ids) != text) FAIL(name << ": " << printable_token(text));
+        if (tokenizer.decode(ids) != spelled_text(name, text)) {
+            FAIL(name << ": " << printable_token(text));
+        }
     }
 }
 

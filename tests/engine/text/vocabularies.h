@@ -12,6 +12,7 @@
 
 #include "engine/model/weight_file.h"
 #include "engine/text/byte_alphabet.h"
+#include "engine/text/nfc.h"
 #include "engine/text/token_text.h"
 #include "engine/text/tokenizer.h"
 #include "tests/support/reference.h"
@@ -40,6 +41,12 @@ inline const Tokenizer& real_tokenizer(const std::string& name) {
         tokenizer = std::move(*result);
     }
     return *tokenizer;
+}
+
+/// What decode(encode(text)) gives: Qwen's tokenizers normalise.
+inline std::string spelled_text(const std::string& name, const std::string& text) {
+    std::string buffer;
+    return name == "qwen2" ? std::string(nfc(text, buffer)) : text;
 }
 
 /// 256 bytes, some merges (see `merge`), two control tokens and one user-defined.

@@ -1,14 +1,16 @@
-#include "engine/text/spm_proto.h"
+#include "tests/engine/text/spm_proto.h"
 
+#include <algorithm>
+#include <array>
 #include <bit>
-#include <unordered_set>
 
 #include <fmt/format.h>
 
+#include "engine/text/token_index.h"
 #include "engine/text/token_text.h"
 #include "engine/text/utf8.h"
 
-namespace hearth {
+namespace hearth::test {
 namespace {
 
 // Field numbers of sentencepiece_model.proto.
@@ -72,27 +74,28 @@ SpmModel make_spm_model(const Vocabulary& vocabulary, const std::vector<TokenTyp
     model.squeeze_spaces = vocabulary.remove_extra_whitespaces.value_or(false);
     if (vocabulary.unk) model.unk = *vocabulary.unk;
     model.pieces.reserve(vocabulary.tokens.size() + 1);  // `seen` points into it
-    std::unordered_set<std::string_view> seen;
-    seen.reserve(vocabulary.tokens.size());
-    std::unordered_set<unsigned char> bytes;
+    TokenIndex seen(vocabulary.tokens.size());
+    std::array<bool, 256> bytes{};
     for (std::size_t i = 0; i < vocabulary.tokens.size(); ++i) {
         SpmModel::Piece& piece = model.pieces.emplace_back();
-        piece = {escaped(vocabulary.tokens[i]), vocabulary.scores[i], types[i]};
+        piece.text = escaped(vocabulary.tokens[i]);
+        piece.score = vocabulary.scores[i];
+        piece.type = types[i];
         if (piece.type == TokenType::unknown && model.unk < 0) model.unk = static_cast<TokenId>(i);
         if (piece.type == TokenType::byte) {
             const auto byte = byte_of_token(vocabulary.tokens[i]);
             piece.text = byte_token_text(byte.value_or(0));  // the library wants upper case
-            bytes.insert(byte.value_or(0));
+            bytes[byte.value_or(0)] = true;
         }
         const bool matchable = piece.type == TokenType::normal || piece.type == TokenType::unused ||
                                piece.type == TokenType::byte;
         // A control piece that spells one character would make the library refuse that character.
         const bool known_to_library = matchable && !piece.text.empty() &&
                                       is_utf8_without_nul(piece.text) &&
-                                      seen.insert(piece.text).second;
+                                      seen.add(piece.text, static_cast<TokenId>(i));
         if (!known_to_library) piece = {fmt::format("\x01{}", i), 0, TokenType::control};
     }
-    model.byte_fallback = bytes.size() == 256;
+    model.byte_fallback = std::all_of(bytes.begin(), bytes.end(), [](bool b) { return b; });
     if (!model.byte_fallback) {
         for (auto& piece : model.pieces) {
             if (piece.type == TokenType::byte) piece.type = TokenType::control;
@@ -108,7 +111,9 @@ SpmModel make_spm_model(const Vocabulary& vocabulary, const std::vector<TokenTyp
 
 std::string serialize(const SpmModel& model) {
     constexpr std::uint64_t kNoId = ~std::uint64_t{0};  // -1 as a varint
+    constexpr std::size_t kPieceBytes = 24;             // about, for the room to reserve
     std::string out, part;
+    out.reserve(model.pieces.size() * kPieceBytes);
     for (const SpmModel::Piece& piece : model.pieces) {
         part.clear();
         put_bytes(part, kPieceText, piece.text);
@@ -133,4 +138,4 @@ std::string serialize(const SpmModel& model) {
     return out;
 }
 
-}  // namespace hearth
+}  // namespace hearth::test

@@ -7,7 +7,7 @@
 
 #include "engine/text/tokenizer.h"
 
-namespace hearth {
+namespace hearth::test {
 
 /// What the library should know about a vocabulary. Pieces keep their ids.
 struct SpmModel {
@@ -29,4 +29,4 @@ SpmModel make_spm_model(const Vocabulary& vocabulary, const std::vector<TokenTyp
 
 std::string serialize(const SpmModel& model);
 
-}  // namespace hearth
+}  // namespace hearth::test
