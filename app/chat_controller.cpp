@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "app/chat_turn.h"
+#include "app/model_cards.h"
 #include "app/text_input.h"
 #include "engine/base/log.h"
 
@@ -293,6 +294,7 @@ Result<void> ChatController::use_model(const std::string& name) {
     HEARTH_TRY(const FoundModel model, resolve_model(name, places_));
     // A file that cannot be used is refused here, before a question is stored for it.
     HEARTH_TRY(const inspect::ModelCard card, model_card_(model.path));
+    layers_.model_card = settings_from_card(card.metadata);
     layers_.model_file = settings_from_metadata(card.metadata);
     view_.model_name = model.name;
     view_.model_path = model.path;

@@ -84,7 +84,8 @@ std::string main_help() {
     text +=
         "\nExit codes: 0 ok, 1 failed, 2 usage, 3 model not found or invalid, 4 out of memory,\n"
         "5 the prompt does not fit the context, 130 interrupted, 143 terminated.\n"
-        "A value comes from: flag, environment, chat, config file, model file, built in.\n";
+        "A value comes from: flag, environment, chat, config file, model file, model card, built "
+        "in.\n";
     return text;
 }
 

@@ -4,7 +4,9 @@
 #include <cstdio>
 #include <exception>
 
+#include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "app/log_file.h"
 #include "app/options.h"
@@ -39,11 +41,20 @@ int run_verb(const hearth::Options& options) {
     return 2;
 }
 
+/// Makes descriptors 0 to 2 exist, so that no database or model is opened as one of them. What
+/// was closed stays useless: reading finds the end, writing fails.
+void fill_closed_descriptors() {
+    for (int descriptor = 0; descriptor <= 2; ++descriptor) {
+        if (::fcntl(descriptor, F_GETFD) < 0) (void)::open("/dev/null", O_RDONLY);
+    }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) try {
     // What hearth makes is for its user alone: chats, history, log.
     ::umask(0077);
+    fill_closed_descriptors();
     std::setlocale(LC_CTYPE, "");
     const hearth::ParsedOptions parsed = hearth::parse_options(
         std::vector<std::string>(argv + 1, argv + argc), hearth::process_environment);

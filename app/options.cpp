@@ -320,8 +320,8 @@ void add_config(Options& o) {
 }
 
 /// Finds the verb among leading flags and takes it out. `run` where argv begins with a flag of
-/// run or with a model file. Empty when the first word is none of these.
-std::string take_verb(std::vector<std::string>& arguments) {
+/// run or with a model file. Empty when the first word is none of these: it is `unknown` then.
+std::string take_verb(std::vector<std::string>& arguments, std::string* unknown) {
     for (std::size_t i = 0; i < arguments.size(); ++i) {
         const std::string word = arguments[i];
         if (word == "--data-dir") {
@@ -336,26 +336,26 @@ std::string take_verb(std::vector<std::string>& arguments) {
                    word != "--portable" && word != "--no-log" && word != "--json" &&
                    word != "--offline") {
             const bool is_file = word.size() > 5 && word.compare(word.size() - 5, 5, ".gguf") == 0;
-            return word.empty() || word.front() == '-' || is_file ? "run" : "";
+            if (word.empty() || word.front() == '-' || is_file) return "run";
+            *unknown = word;
+            return "";
         }
     }
     return "run";
 }
 
-ParsedOptions unknown_verb(const std::vector<std::string>& arguments) {
-    const auto word = std::find_if(arguments.begin(), arguments.end(),
-                                   [](const std::string& a) { return !a.empty() && a[0] != '-'; });
-    if (std::string sentence = not_yet(*word); !sentence.empty()) {
+ParsedOptions unknown_verb(const std::string& word) {
+    if (std::string sentence = not_yet(word); !sentence.empty()) {
         return usage_error("hearth " + sentence);
     }
     std::vector<std::string> known;
     for (const VerbRow& row : verb_rows()) known.push_back(row.name);
-    const std::string near = nearest(*word, known);
-    return usage_error(fmt::format("there is no verb '{}'{}", *word,
+    const std::string near = nearest(word, known);
+    return usage_error(fmt::format("there is no verb '{}'{}", word,
                                    near.empty()
                                        ? fmt::format("; `hearth run {}` talks with a model "
                                                      "of that name",
-                                                     *word)
+                                                     word)
                                        : fmt::format("; did you mean {}?", near)));
 }
 
@@ -372,6 +372,8 @@ ParsedOptions parse_verb(const VerbRow& row, std::vector<std::string> arguments,
     CLI::App app(row.help, fmt::format("hearth {}", row.name));
     app.allow_extras();
     app.set_help_flag("-h,--help", "this text");
+    // As everywhere: of two values for one flag the last counts. Repeatable flags say otherwise.
+    app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
     add_common(app, draft);
     add_verb(app, draft);
 
@@ -408,13 +410,18 @@ ParsedOptions parse_verb(const VerbRow& row, std::vector<std::string> arguments,
 }  // namespace
 
 ParsedOptions parse_options(std::vector<std::string> arguments, Environment environment) {
-    const std::string verb = take_verb(arguments);
-    if (verb.empty()) return unknown_verb(arguments);
+    std::string unknown;
+    const std::string verb = take_verb(arguments, &unknown);
+    if (verb.empty()) return unknown_verb(unknown);
     if (verb == "version") return leave(0, version_text());
     if (verb == "help") {
-        const VerbRow* of = arguments.empty() ? nullptr : find_verb(arguments.front());
-        if (of == nullptr || of->verb == Verb::help) return leave(0, main_help());
-        return parse_verb(*of, {"--help"}, environment);
+        for (const std::string& word : arguments) {
+            const VerbRow* of = find_verb(word);
+            if (of != nullptr && of->verb != Verb::help && of->verb != Verb::version) {
+                return parse_verb(*of, {"--help"}, environment);
+            }
+        }
+        return leave(0, main_help());
     }
     return parse_verb(*find_verb(verb), std::move(arguments), environment);
 }

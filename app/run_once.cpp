@@ -2,6 +2,7 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <cstring>
 
 #include <nlohmann/json.hpp>
 #include <signal.h>
@@ -19,16 +20,28 @@ namespace {
 /// How long a stop request may wait for the next look at the flag.
 constexpr int kPumpMs = 20;
 
-/// Writes everything to a descriptor; false when the reader is gone or the disk is full.
-bool write_all(int descriptor, std::string_view text) {
+/// Writes everything to a descriptor. Returns 0, or the errno of what stopped it.
+int write_all(int descriptor, std::string_view text) {
     while (!text.empty()) {
         const ssize_t n = ::write(descriptor, text.data(), text.size());
         if (n < 0 && errno == EINTR) continue;
-        if (n <= 0) return false;
+        if (n <= 0) return n < 0 ? errno : EIO;
         text.remove_prefix(static_cast<std::size_t>(n));
     }
-    return true;
+    return 0;
 }
+
+/// The answer's way out: what could not be written is tried once, and remembered.
+class AnswerOutput {
+  public:
+    void write(std::string_view text) {
+        if (error_ == 0) error_ = write_all(STDOUT_FILENO, text);
+    }
+    int error() const { return error_; }  ///< 0, or an errno
+
+  private:
+    int error_ = 0;
+};
 
 /// One line on a terminal's stderr that shows what the engine does until the answer begins.
 class ProgressLine {
@@ -107,11 +120,13 @@ Result<void> begin(ChatController& chat, const Options& options) {
     return chat.send_raw(json["ids"].get<std::vector<std::int32_t>>());
 }
 
-int exit_code_of(const TurnResult& result, bool reader_gone) {
-    if (caught_signal() == SIGTERM) return 143;
-    if (caught_signal() == SIGINT) return 130;
-    if (reader_gone) return 128 + SIGPIPE;
-    return result.error ? tell_error(*result.error) : 0;
+int exit_code_of(const TurnResult& result, int output_error) {
+    if (caught_signal() != 0) return 128 + caught_signal();
+    if (output_error == EPIPE) return 128 + SIGPIPE;  // as any program before `| head`
+    if (result.error) return tell_error(*result.error);
+    if (output_error == 0) return 0;
+    return tell_error({Errc::failed, fmt::format("the answer cannot be written to the output: {}",
+                                                 std::strerror(output_error))});
 }
 
 }  // namespace
@@ -125,20 +140,21 @@ int run_once(ChatController& chat, const Options& options) {
     }
     const bool streams = options.stream && !options.json;
     std::size_t n_written = 0;
-    bool reader_gone = false, stopping = false;
+    AnswerOutput out;
+    bool stopping = false;
     while (chat.busy()) {
         chat.pump(kPumpMs);
         tell_notes(chat, options, progress);
         const std::string& answer = chat.view().answer;
-        if (streams && answer.size() > n_written && !reader_gone) {
+        if (streams && answer.size() > n_written && out.error() == 0) {
             progress.clear();
             const std::string piece = answer.substr(n_written);
             n_written = answer.size();
-            reader_gone = !write_all(STDOUT_FILENO, options.stdout_tty ? printable(piece) : piece);
+            out.write(options.stdout_tty ? printable(piece) : piece);
         } else if (answer.empty()) {
             progress.show(chat.view());
         }
-        if ((reader_gone || caught_signal() != 0) && !stopping) {
+        if ((out.error() != 0 || caught_signal() != 0) && !stopping) {
             stopping = true;
             chat.stop();
         }
@@ -153,11 +169,11 @@ int run_once(ChatController& chat, const Options& options) {
     const bool ends_line =
         rest.empty() ? view.answer.empty() || view.answer.back() == '\n' : rest.back() == '\n';
     if (!ends_line) rest += '\n';
-    if (!reader_gone && !rest.empty()) reader_gone = !write_all(STDOUT_FILENO, rest);
+    out.write(rest);
     if (options.stats && !view.last->error) {
         (void)write_all(STDERR_FILENO, answer_stats(view, chat.params()));
     }
-    return exit_code_of(*view.last, reader_gone);
+    return exit_code_of(*view.last, out.error());
 }
 
 }  // namespace hearth

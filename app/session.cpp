@@ -1,24 +1,60 @@
 #include "app/session.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <ctime>
 
+#include "app/signals.h"
 #include "app/text_input.h"
 
 namespace hearth {
 namespace {
 
-/// What to say when nothing names a model: the choice, or how to get a first one.
-Error which_model(const std::vector<FoundModel>& models, const Options& options) {
-    if (models.empty()) {
-        return {Errc::model_not_found,
-                fmt::format("no model was found on this machine. Put a .gguf file into {}, or name "
-                            "one: hearth run /path/to/model.gguf",
-                            options.paths.own_models())};
-    }
+bool is_number(const std::string& text) {
+    return !text.empty() &&
+           std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
+}
+
+Error no_model(const Options& options) {
+    return {
+        Errc::model_not_found,
+        fmt::format("no model was found on this machine. Put a .gguf file into {}, or name one: "
+                    "hearth run /path/to/model.gguf. packaging/run.sh in the source folder gets "
+                    "a small one to begin with",
+                    options.paths.own_models())};
+}
+
+Error which_model(const std::vector<FoundModel>& models) {
     std::string names;
     for (const FoundModel& model : models) names += "\n  hearth run " + model.name;
     return {Errc::model_not_found, "there are several models; which one?" + names};
+}
+
+/// Asks on the terminal. Errors: model_not_found when there is no answer.
+Result<std::string> ask_for_model(const std::vector<FoundModel>& models) {
+    std::size_t width = 0;
+    for (const FoundModel& model : models) width = std::max(width, model.name.size());
+    std::string text = "Models on this machine:\n";
+    for (std::size_t i = 0; i < models.size(); ++i) {
+        text += fmt::format("{:>4}  {:<{}}  {:>10}  {}\n", i + 1, printable(models[i].name), width,
+                            show_bytes(models[i].bytes), models[i].origin);
+    }
+    std::fprintf(stderr, "%sWhich one? (number or name) ", text.c_str());
+    std::string line;
+    for (int c = std::getchar(); c != EOF && c != '\n'; c = std::getchar()) {
+        line += static_cast<char>(c);
+    }
+    if (caught_signal() != 0) return fail(Errc::stopped, "no model was chosen");
+    line.erase(0, line.find_first_not_of(" \t"));
+    line.erase(line.find_last_not_of(" \t") + 1);
+    if (line.empty()) return fail(Errc::model_not_found, "no model was chosen");
+    if (!is_number(line)) return line;
+    const std::size_t number = line.size() < 6 ? std::stoul(line) : 0;
+    if (number < 1 || number > models.size()) {
+        return fail(Errc::model_not_found, "there is no model {} in this list of {}", line,
+                    models.size());
+    }
+    return models[number - 1].path;
 }
 
 /// --model, the chat's, the config file's, the one used last, the only one: in this order.
@@ -29,13 +65,11 @@ Result<void> choose_model(ChatController& chat, const Options& options) {
     const auto last = chat.store().latest();
     if (last && *last && !(*last)->model.empty() && chat.set_model((*last)->model)) return {};
     const std::vector<FoundModel> models = chat.models();
+    if (models.empty()) return tl::unexpected<Error>(no_model(options));
     if (models.size() == 1) return chat.set_model(models.front().path);
-    return tl::unexpected<Error>(which_model(models, options));
-}
-
-bool is_number(const std::string& text) {
-    return !text.empty() &&
-           std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
+    if (!is_conversation(options)) return tl::unexpected<Error>(which_model(models));
+    HEARTH_TRY(const std::string name, ask_for_model(models));
+    return chat.set_model(name);
 }
 
 Result<void> choose_chat(ChatController& chat, const Options& options) {
@@ -55,6 +89,11 @@ Result<void> choose_chat(ChatController& chat, const Options& options) {
 }
 
 }  // namespace
+
+bool is_conversation(const Options& options) {
+    return options.verb == Verb::run && options.stdin_tty && !options.prompt &&
+           options.ids.empty() && !options.json;
+}
 
 Result<std::unique_ptr<Store>> open_store(const Options& options) {
     if (options.no_log) return Store::in_memory();

@@ -8,11 +8,15 @@
 
 namespace hearth {
 
+/// A talk in the terminal rather than one question?
+bool is_conversation(const Options& options);
+
 /// The database of the options, or one in memory with --no-log. Notices go to stderr.
 Result<std::unique_ptr<Store>> open_store(const Options& options);
 
 /// A controller with model, conversation (--chat, --continue), system prompt and documents as the
-/// options say. Errors: model_not_found when there is no model to take.
+/// options say; asks which model when several could be meant and there is a terminal. Errors:
+/// model_not_found when there is no model to take.
 Result<std::unique_ptr<ChatController>> open_chat(const Options& options);
 
 /// The model's file for verbs that need no chat.

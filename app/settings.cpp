@@ -233,6 +233,7 @@ bool has_word(Text words, Text word) {
 /// Calls `visit(origin, layer)` from the weakest to the strongest.
 template <typename Visit>
 void for_each_layer(const SettingLayers& layers, Visit visit) {
+    visit(Origin::model_card, layers.model_card);
     visit(Origin::model_file, layers.model_file);
     visit(Origin::config, layers.config);
     visit(Origin::chat, layers.chat);
@@ -246,6 +247,8 @@ const char* origin_name(Origin origin) {
     switch (origin) {
         case Origin::built_in:
             return "built in";
+        case Origin::model_card:
+            return "model card";
         case Origin::model_file:
             return "model file";
         case Origin::config:

@@ -14,7 +14,7 @@
 namespace hearth {
 
 /// Where a value came from; later wins.
-enum class Origin { built_in, model_file, config, chat, environment, flag };
+enum class Origin { built_in, model_card, model_file, config, chat, environment, flag };
 const char* origin_name(Origin origin);  ///< "built in", "model file", …
 
 struct Settings {
@@ -46,7 +46,7 @@ using SettingLayer = std::map<std::string, std::string>;
 Result<void> put_setting(SettingLayer& layer, std::string_view name, std::string_view value);
 
 struct SettingLayers {
-    SettingLayer model_file, config, chat, environment, flag;
+    SettingLayer model_card, model_file, config, chat, environment, flag;
 };
 
 struct SettingValue {

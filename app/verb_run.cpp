@@ -14,7 +14,7 @@ int tell_error(const Error& error) {
 }
 
 int verb_run(const Options& options) {
-    const bool talks = options.stdin_tty && !options.prompt && options.ids.empty() && !options.json;
+    const bool talks = is_conversation(options);
     if (talks && !options.stdout_tty) {
         return tell_error({Errc::usage, "output goes to a file or a pipe: give a prompt as well"});
     }

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "app/model_cards.h"
 #include "app/session.h"
 #include "app/verbs.h"
 #include "engine/inspect.h"
@@ -55,6 +56,7 @@ void print_info(const FoundModel& model, const inspect::ModelCard& card) {
 
 void print_parameters(const inspect::ModelCard& card, const Options& options) {
     SettingLayers layers = options.settings;
+    layers.model_card = settings_from_card(card.metadata);
     layers.model_file = settings_from_metadata(card.metadata);
     for (const SettingValue& value : describe_settings(layers)) {
         fmt::print("{:<18} {:<10} {}\n", value.name, value.value, origin_name(value.origin));

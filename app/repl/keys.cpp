@@ -179,7 +179,7 @@ std::size_t KeyDecoder::decode(std::string_view bytes, std::vector<KeyEvent>& ou
     if (c == '\x18') {  // Ctrl+X, a prefix
         if (bytes.size() < 2) return 0;
         if (bytes[1] == '\x05') out.push_back({Key::external_editor});
-        return 2;
+        return bytes[1] == '\x03' ? 1 : 2;  // Ctrl+C is never swallowed
     }
     if (is_text_byte(c)) return decode_text(bytes, out);
     if (const Key* key = look_up(kControls, c)) out.push_back({*key});
@@ -212,8 +212,12 @@ std::size_t KeyDecoder::decode_escape(std::string_view bytes, std::vector<KeyEve
         out.push_back({*key});
         return 2;
     }
-    // Alt and a key without meaning: swallow it whole, also when it is several bytes.
-    if (!is_text_byte(next)) return 2;
+    // Escape and then, at once, Ctrl+C or the like: two keys.
+    if (!is_text_byte(next)) {
+        out.push_back({Key::escape});
+        return 1;
+    }
+    // Alt and a letter without meaning: swallow it whole, also when it is several bytes.
     const std::size_t tail = incomplete_tail(bytes);
     if (tail > 0 && tail + 1 == bytes.size()) return 0;
     return 1 + code_point_at(bytes, 1).n_bytes;

@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <utility>
 
 #include <fcntl.h>
 #include <poll.h>
@@ -89,7 +90,19 @@ Terminal::Terminal(bool editing, int out_fd) : editing_(editing), out_fd_(out_fd
         // Read once: later it might be our own raw mode (stopped and continued from outside).
         ::tcgetattr(STDIN_FILENO, &g_signals.normal);
         enter_raw();
+        take_typed_before();
     }
+}
+
+/// Until raw mode the tty made each Enter a newline, which would mean Ctrl+J from now on.
+void Terminal::take_typed_before() {
+    int n_waiting = 0;
+    if (::ioctl(STDIN_FILENO, FIONREAD, &n_waiting) != 0 || n_waiting <= 0) return;
+    std::string bytes(static_cast<std::size_t>(n_waiting), '\0');
+    const ssize_t n = ::read(STDIN_FILENO, bytes.data(), bytes.size());
+    bytes.resize(static_cast<std::size_t>(std::max<ssize_t>(n, 0)));
+    std::replace(bytes.begin(), bytes.end(), '\n', '\r');
+    typed_before_ = std::move(bytes);
 }
 
 Terminal::~Terminal() {
@@ -158,8 +171,12 @@ Terminal::Woken Terminal::wait(int timeout_ms, int other_fd) {
     pollfd fds[] = {
         {STDIN_FILENO, POLLIN, 0}, {g_signals.pipe_read, POLLIN, 0}, {other_fd, POLLIN, 0}};
     Woken woken;
-    if (::poll(fds, 3, timeout_ms) <= 0) return woken;
-    woken.input = fds[0].revents != 0;
+    const bool has_input = !typed_before_.empty();
+    if (::poll(fds, 3, has_input ? 0 : timeout_ms) <= 0) {
+        woken.input = has_input;
+        return woken;
+    }
+    woken.input = has_input || fds[0].revents != 0;
     woken.other = fds[2].revents != 0;
     char signals[64];
     const ssize_t n = fds[1].revents != 0 ? ::read(g_signals.pipe_read, signals, 64) : 0;
@@ -187,6 +204,7 @@ Terminal::Woken Terminal::wait(int timeout_ms, int other_fd) {
 }
 
 std::string Terminal::read_bytes() {
+    if (!typed_before_.empty()) return std::exchange(typed_before_, "");
     std::string bytes(64 * 1024, '\0');
     ssize_t n = 0;
     do {

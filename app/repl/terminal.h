@@ -56,9 +56,11 @@ class Terminal {
     void enter_raw();
     void leave_raw();
     void install_signals();
+    void take_typed_before();
 
     const bool editing_;
     const int out_fd_;
+    std::string typed_before_;  ///< while the program started; read_bytes() gives it first
     std::vector<std::pair<int, struct sigaction>> old_actions_;
 };
 

@@ -65,7 +65,8 @@ Result<MappedFile> MappedFile::open(const std::string& path, Mode mode) {
             return out;
         }
         if (errno != ENODEV && errno != EINVAL) {
-            return fail(Errc::failed, "{}: cannot map {} bytes: {}", path, out.size_bytes_,
+            const Errc code = errno == ENOMEM ? Errc::out_of_memory : Errc::failed;
+            return fail(code, "{}: cannot map {} bytes: {}", path, out.size_bytes_,
                         std::strerror(errno));
         }
     }

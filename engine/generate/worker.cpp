@@ -15,7 +15,7 @@ namespace {
 Error overflow(std::size_t n_prompt, int context, int trained) {
     const std::string more =
         trained > context
-            ? fmt::format("raise the context with --context (this model allows {}), ", trained)
+            ? fmt::format("raise the context with --ctx or /set context (at most {}), ", trained)
             : std::string();
     return {Errc::context_overflow,
             fmt::format("the conversation is {} tokens long, but the context holds {} and the "

@@ -108,7 +108,7 @@ Result<SplitInfo> split_info(const GgufDirectory& d, const std::string& where) {
 
 Result<MappedFile> open_part(const std::string& path) {
     auto file = MappedFile::open(path);
-    if (!file) return fail(Errc::model_invalid, "{}", file.error().what);
+    if (!file && file.error().code == Errc::failed) file.error().code = Errc::model_invalid;
     return file;
 }
 

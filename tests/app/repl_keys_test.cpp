@@ -115,6 +115,11 @@ TEST_CASE("sequences without meaning leave no characters behind", "[repl][keys]"
     CHECK(spell(decode({bytes.substr(0, 1), bytes.substr(1), "a"})) == "a");
 }
 
+TEST_CASE("Ctrl+C counts behind an unfinished prefix", "[repl][keys]") {
+    CHECK(spell(decode({"\x1b\x03"})) == name(Key::escape) + name(Key::interrupt));
+    CHECK(spell(decode({"\x18\x03"})) == name(Key::interrupt));
+}
+
 TEST_CASE("invalid bytes become replacement characters", "[repl][keys]") {
     CHECK(spell(decode({"a\xff"
                         "b\xc3",

@@ -2,6 +2,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "app/model_cards.h"
 #include "app/setting_values.h"
 
 using namespace hearth;
@@ -48,6 +49,26 @@ TEST_CASE("flag beats environment beats chat beats config beats model file", "[a
         strongest_first[i]->clear();
     }
     CHECK(value_of(layers, "temperature").value == "0.8");
+}
+
+TEST_CASE("a known family brings what its makers recommend, weaker than its file",
+          "[app][settings]") {
+    SettingLayers layers;
+    layers.model_card = settings_from_card({{"general.name", "Smollm2 135M 8k"}});
+    CHECK(value_of(layers, "temperature").value == "0.2");
+    CHECK(value_of(layers, "temperature").origin == Origin::model_card);
+    CHECK(value_of(layers, "top_k").origin == Origin::built_in);
+    layers.model_file = {{"temperature", "0.5"}};
+    CHECK(value_of(layers, "temperature").origin == Origin::model_file);
+    CHECK(settings_from_card({{"general.basename", "Qwen2.5-Coder"}}).at("top_p") == "0.8");
+    CHECK(settings_from_card({{"general.name", "Gemma 3 270m"}}).at("top_k") == "64");
+    CHECK(settings_from_card({{"general.name", "Nobody's model"}}).empty());
+    // Greedy answers must not depend on it.
+    for (const char* name : {"smollm2", "qwen2.5", "qwen3", "gemma-3", "llama-3"}) {
+        for (const auto& [key, value] : settings_from_card({{"general.name", name}})) {
+            CHECK((key == "temperature" || key == "top_k" || key == "top_p" || key == "min_p"));
+        }
+    }
 }
 
 TEST_CASE("every setting reads what it shows", "[app][settings]") {
