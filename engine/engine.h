@@ -3,7 +3,7 @@
 // out; one thread inside touches the model. Knows no window, no terminal, no database.
 //
 // A request carries the whole conversation, so there is no second copy of the truth; what the
-// engine keeps per conversation id (KV pages) is a cache and may vanish at any time.
+// engine keeps (KV pages, shared by all conversations) is a cache and may vanish at any time.
 
 #include <cstdint>
 #include <functional>
@@ -50,6 +50,7 @@ struct EngineOptions {
     int keep_alive_s = 300;            ///< idle seconds until the model leaves memory; -1 = never
     std::int64_t kv_budget_bytes = 0;  ///< 0 = automatic: half of the free memory
     bool permute_pages = false;        ///< tests: hand out KV pages in scrambled order
+    bool self_check = false;           ///< tests: verify the KV bookkeeping whenever idle
 };
 
 /// Speculation: tokens that probably follow are verified together. Faster, never another answer.
@@ -69,6 +70,9 @@ struct Request {
     SamplingParams sampling;
     DraftChoice draft;
     bool want_logits_hash = false;  ///< fill Stats::logits_hash
+    /// A job that nobody waits for (a title): it takes only memory that is free, evicts nothing and
+    /// leaves nothing behind.
+    bool background = false;
 };
 
 using RequestId = std::uint64_t;
@@ -161,7 +165,7 @@ class Engine {
     virtual std::vector<Event> poll() = 0;
     /// Waits until there is an event or `timeout_ms` passed.
     virtual bool wait(int timeout_ms) = 0;
-    /// Forgets the KV of a conversation (it was deleted).
+    /// Forgets the KV of a conversation (it was deleted) that no other one shares.
     virtual void forget(const std::string& conversation) = 0;
 
     /// Counters for tests and `doctor`; consistent when the engine is idle.

@@ -74,6 +74,11 @@ class Backend {
     /// Bytes of an allocation that read as zero from now on; their memory may go back to the
     /// system.
     virtual void discard(void* p, std::size_t bytes) { std::memset(p, 0, bytes); }
+    /// Between allocations, or between one and host memory; done when it returns. Not while a step
+    /// runs.
+    virtual void copy(void* to, const void* from, std::size_t bytes) {
+        std::memcpy(to, from, bytes);
+    }
 
     /// Starts recording a step. `batch` and all views must stay valid until run returns.
     virtual void begin(const BatchView& batch) = 0;

@@ -35,7 +35,7 @@ KvCache::KvCache(Backend& backend, int n_pages, bool permuted)
 Result<std::unique_ptr<KvCache>> KvCache::make(const ModelConfig& config, Backend& backend,
                                                DType dtype, int n_pages, bool permuted) {
     const int n = round_to_slab(std::max(n_pages, 1));
-    std::unique_ptr<KvCache> c(new KvCache(backend, n, permuted));
+    std::unique_ptr<KvCache> c(new KvCache(backend, std::max(n_pages, 1), permuted));
     c->page_bytes_ = layer_page_bytes(config, dtype);
     c->page_bytes_all_ = bytes_per_page(config, dtype);
     c->memory_bytes_ = c->page_bytes_all_ * n;
@@ -104,8 +104,33 @@ bool KvCache::reserve(std::vector<std::int32_t>& pages, int n_positions) {
 void KvCache::cut(std::vector<std::int32_t>& pages, int n_pages) {
     HEARTH_CHECK(n_pages >= 0);
     while (static_cast<int>(pages.size()) > n_pages) {
-        if (pool_.release(pages.back())) retire(pages.back());
+        release(pages.back());
         pages.pop_back();
+    }
+}
+
+void KvCache::release(std::int32_t page) {
+    if (pool_.release(page)) retire(page);
+}
+
+void KvCache::copy_page(std::int32_t to, std::int32_t from) {
+    for (int plane = 0; plane < static_cast<int>(2 * layers_.size()); ++plane) {
+        backend_.copy(page_address(plane, to), page_address(plane, from),
+                      static_cast<std::size_t>(page_bytes_));
+    }
+}
+
+void KvCache::read_page(std::int32_t page, std::uint8_t* to) const {
+    for (int plane = 0; plane < static_cast<int>(2 * layers_.size()); ++plane) {
+        backend_.copy(to + plane * page_bytes_, page_address(plane, page),
+                      static_cast<std::size_t>(page_bytes_));
+    }
+}
+
+void KvCache::write_page(std::int32_t page, const std::uint8_t* from) {
+    for (int plane = 0; plane < static_cast<int>(2 * layers_.size()); ++plane) {
+        backend_.copy(page_address(plane, page), from + plane * page_bytes_,
+                      static_cast<std::size_t>(page_bytes_));
     }
 }
 

@@ -24,7 +24,7 @@ class KvCache {
   public:
     static constexpr int kSlabPages = 32;  ///< 512 positions
 
-    /// Room for n_pages (rounded up to whole slabs). Errors: out_of_memory.
+    /// Room for n_pages; address space is taken by whole slabs. Errors: out_of_memory.
     static Result<std::unique_ptr<KvCache>> make(const ModelConfig& config, Backend& backend,
                                                  DType dtype, int n_pages, bool permuted = false);
     ~KvCache();
@@ -45,6 +45,15 @@ class KvCache {
     bool reserve(std::vector<std::int32_t>& pages, int n_positions);
     /// Releases pages from index n_pages on.
     void cut(std::vector<std::int32_t>& pages, int n_pages);
+    /// One more, one less reference to a page in use.
+    void share(std::int32_t page) { pool_.share(page); }
+    void release(std::int32_t page);
+
+    /// All layers of one page.
+    void copy_page(std::int32_t to, std::int32_t from);
+    /// To and from page_bytes_all() bytes: per layer the keys, then the values.
+    void read_page(std::int32_t page, std::uint8_t* to) const;
+    void write_page(std::int32_t page, const std::uint8_t* from);
 
     const PagePool& pool() const { return pool_; }
     /// Bytes of the pages in use.

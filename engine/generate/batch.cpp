@@ -18,6 +18,9 @@ void Batch::add(const Sequence& seq, int n_tokens, int n_outputs, const KvCache&
     HEARTH_CHECK(drafts.empty() || n_tokens == seq.n_pending());
     const int n_pages = (seq.n_cached + n_all + kPageTokens - 1) / kPageTokens;
     HEARTH_CHECK(n_pages <= static_cast<int>(seq.pages.size()));
+    for (int i = seq.n_cached / kPageTokens; i < n_pages; ++i) {  // shared pages are not written
+        HEARTH_CHECK(kv.pool().n_references(seq.pages[static_cast<std::size_t>(i)]) == 1);
+    }
     SequenceSpan span;
     span.first_row = n_rows();
     span.n_rows = n_all;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "engine/base/result.h"
+#include "engine/cache/prefix_cache.h"
 #include "engine/engine.h"
 #include "engine/generate/sampler.h"
 #include "engine/generate/sequence.h"
@@ -62,6 +63,10 @@ class Job {
     RequestId id() const { return ticket_.id; }
     const std::string& conversation() const { return ticket_.request.conversation; }
     int n_prompt() const { return n_prompt_; }
+    /// Not the user's: it takes nothing away from conversations and leaves nothing behind.
+    bool is_background() const { return ticket_.request.background; }
+    /// What it computed is of use to later turns.
+    bool keeps_pages() const { return !forgotten && !is_background(); }
     bool in_prompt() const { return sequence.n_cached < n_prompt_; }
     /// The prompt is done; computing goes on token by token.
     bool is_generating() const { return n_sampled_ > 0; }
@@ -84,6 +89,7 @@ class Job {
     void complete_stats(const std::string& backend);
 
     Sequence sequence;
+    PrefixCache::Lease lease;  ///< null while the sequence has no pages
     SpeculationTurn speculation;
     Stats stats;             ///< prefill_ms, decode_ms and cached_tokens are the worker's
     bool announced = false;  ///< the first Prefill event is out

@@ -57,7 +57,8 @@ Result<std::unique_ptr<Resident>> Resident::load(const std::string& path,
     if (!kv) return tl::unexpected<Error>(std::move(kv.error()));
     r->kv = std::move(*kv);
     r->context_tokens = fit_context(*r, options, n_pages, page_bytes);
-    r->idle = std::make_unique<ConversationCache>(*r->kv);
+    r->prefixes = std::make_unique<PrefixCache>(*r->kv);
+    r->self_check = options.self_check;
     r->chunk = ChunkSize(options.prefill_chunk, model.weight_bytes());
     HEARTH_TRY(r->activations,
                Activations::make(model.config, backend, r->chunk.largest() + kMostSequences,

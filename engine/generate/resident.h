@@ -1,5 +1,5 @@
 #pragma once
-// Resident: the one model in memory with everything sized for it: KV cache, idle conversations,
+// Resident: the one model in memory with everything sized for it: KV cache, kept prefixes,
 // working memory, template. Made on a loader thread, then used by the engine thread alone.
 
 #include <memory>
@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "engine/base/result.h"
-#include "engine/cache/conversation_cache.h"
 #include "engine/cache/kv_cache.h"
+#include "engine/cache/prefix_cache.h"
 #include "engine/engine.h"
 #include "engine/generate/prompt.h"
 #include "engine/generate/scheduler.h"
@@ -30,7 +30,8 @@ struct Resident {
     double load_ms = 0;
     ChunkSize chunk{0, 0};
     std::unique_ptr<KvCache> kv;
-    std::unique_ptr<ConversationCache> idle;  ///< after kv: its pages go back first
+    std::unique_ptr<PrefixCache> prefixes;  ///< after kv: its pages go back first
+    bool self_check = false;                ///< EngineOptions::self_check
     std::unique_ptr<Activations> activations;
     std::unique_ptr<Speculator> speculator;
 

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "engine/base/check.h"
+#include "engine/base/log.h"
 #include "engine/generate/setup.h"
 
 namespace hearth {
@@ -70,10 +71,8 @@ void Worker::start(Ticket ticket) {
     }
     auto job =
         std::make_unique<Job>(std::move(ticket), std::move(*prompt), r.context_tokens, tokenizer);
-    auto reused = r.idle->take(job->conversation(), job->sequence.tokens);
-    job->sequence.pages = std::move(reused.pages);
-    job->sequence.n_cached = reused.n_tokens;
-    job->stats.cached_tokens = reused.n_tokens;
+    r.prefixes->acquire(job->sequence, job->lease, !job->is_background());
+    job->stats.cached_tokens = job->sequence.n_cached;
     jobs_.push_back(std::move(job));
 }
 
@@ -92,48 +91,69 @@ void Worker::fail_all(const Error& error) {
 }
 
 void Worker::forget(const std::string& conversation) {
-    if (resident_) resident_->idle->forget(conversation);
+    if (resident_) resident_->prefixes->forget(conversation);
     if (resident_) resident_->speculator->forget(conversation);
     for (const auto& job : jobs_) {
         if (job->conversation() == conversation) job->forgotten = true;
     }
 }
 
-/// Pages for n_tokens more of job `index`: from what is free, then from idle conversations, then
-/// from jobs that came later (they compute theirs again). So the oldest job always goes on.
+/// Pages for n_tokens more of job `index`: from what is free, then from what is only kept, then
+/// from background jobs and jobs that came later (they compute again what is lost). So the oldest
+/// job always goes on. A background job takes what is free and nothing else.
 bool Worker::reserve(std::size_t index, int n_tokens) {
-    Sequence& seq = jobs_[index]->sequence;
-    while (!resident_->kv->reserve(seq.pages, seq.n_cached + n_tokens)) {
-        if (resident_->idle->evict_oldest()) continue;
-        std::size_t victim = jobs_.size() - 1;
-        while (victim > index && jobs_[victim]->sequence.pages.empty()) --victim;
-        if (victim == index) return false;
-        jobs_[victim]->sequence.n_cached = 0;
-        resident_->kv->cut(jobs_[victim]->sequence.pages, 0);
+    Job& job = *jobs_[index];
+    const bool may_evict = !job.is_background();
+    const auto can_give = [&](std::size_t i) {
+        return i != index && (i > index || jobs_[i]->is_background()) &&
+               !jobs_[i]->sequence.pages.empty();
+    };
+    while (
+        !resident_->prefixes->reserve(job.sequence, job.sequence.n_cached + n_tokens, may_evict)) {
+        if (!may_evict) return false;
+        std::size_t victim = jobs_.size();
+        while (victim > 0 && !can_give(victim - 1)) --victim;
+        if (victim == 0) return false;
+        give_up_pages(*jobs_[victim - 1]);
     }
     return true;
+}
+
+/// What the job has computed stays as long as nobody needs the room.
+void Worker::give_up_pages(Job& job) {
+    if (job.keeps_pages())
+        resident_->prefixes->keep(job.sequence, job.lease, job.conversation());
+    else
+        resident_->prefixes->drop(job.sequence, job.lease);
 }
 
 std::vector<Worker::Share> Worker::plan() {
     std::vector<Scheduler::Waiting> waiting;
     bool others_generate = false;
     for (const auto& job : jobs_) {
+        if (job->lease.node == nullptr) {  // it gave its pages up
+            resident_->prefixes->acquire(job->sequence, job->lease, !job->is_background());
+        }
         waiting.push_back({job->id(), job->sequence.n_pending(), job->sequence.n_cached});
         others_generate = others_generate || job->is_generating();
     }
     const int chunk = resident_->chunk.next(others_generate);
     const std::vector<int> counts = scheduler_.plan(waiting, chunk);
     std::vector<Share> shares;
-    for (std::size_t i = 0; i < jobs_.size(); ++i) {
-        // A job that lost its pages above waits for the next step.
-        const bool same = jobs_[i]->sequence.n_cached == waiting[i].n_cached;
-        if (counts[i] == 0 || !same || !reserve(i, counts[i])) continue;
-        shares.push_back({jobs_[i].get(), counts[i], jobs_[i]->in_prompt()});
+    const auto add = [&](std::size_t i, int n_tokens) {
+        // A job that gave its pages up above waits for the next step.
+        if (n_tokens == 0 || jobs_[i]->lease.node == nullptr || !reserve(i, n_tokens)) return;
+        shares.push_back({jobs_[i].get(), n_tokens, jobs_[i]->in_prompt()});
+    };
+    for (const bool background : {false, true}) {  // those who may take pages from others first
+        for (std::size_t i = 0; i < jobs_.size(); ++i) {
+            if (jobs_[i]->is_background() == background) add(i, counts[i]);
+        }
     }
-    if (!shares.empty()) return shares;
     // Those whose turn it was found no page free: the oldest may take everybody's.
-    const int n_tokens = scheduler_.plan({waiting.data(), 1}, chunk).front();
-    if (reserve(0, n_tokens)) shares.push_back({jobs_[0].get(), n_tokens, jobs_[0]->in_prompt()});
+    for (std::size_t i = 0; i < jobs_.size() && shares.empty(); ++i) {
+        add(i, scheduler_.plan({&waiting[i], 1}, chunk).front());
+    }
     return shares;
 }
 
@@ -202,7 +222,12 @@ void Worker::step(const std::atomic<bool>& stop) {
                          resident_->path)});
     }
     std::vector<Share> shares = plan();
-    HEARTH_CHECK(!shares.empty());
+    if (shares.empty()) {  // only background jobs are left, and no page is free
+        HEARTH_CHECK(jobs_.front()->is_background());
+        return fail(*jobs_.front(), {Errc::out_of_memory,
+                                     "the memory for keys and values is in use by conversations; "
+                                     "a background job takes nothing from them"});
+    }
     for (const Share& s : shares) {
         if (s.in_prompt && !s.job->announced) announce(*s.job);
     }
@@ -266,6 +291,9 @@ void Worker::take_tokens(const Share& share, int output, double step_ms) {
     // Pages that only rejected drafts reached are given back.
     Sequence& seq = job.sequence;
     resident_->kv->cut(seq.pages, (seq.n_cached + kPageTokens) / kPageTokens);
+    if (first && job.keeps_pages()) {  // others may share the prompt from now on
+        resident_->prefixes->publish(seq, job.lease, job.conversation());
+    }
 }
 
 void Worker::emit_text(const Job& job, Job::Step& step) {
@@ -289,11 +317,8 @@ void Worker::end(Job& ending, FinishReason reason) {
     answer = job->forgotten ? answer.first(0) : answer.subspan(std::size_t(job->n_prompt()));
     job->stats.speculation =
         resident_->speculator->finish(job->speculation, job->conversation(), answer);
-    if (job->forgotten) {
-        resident_->kv->cut(seq.pages, 0);
-    } else {
-        resident_->idle->put(job->conversation(), seq.tokens, seq.n_cached, std::move(seq.pages));
-    }
+    give_up_pages(*job);
+    check_idle();
     job->complete_stats(backend_text(backend_));
     emit_(
         event::Done{job->id(), reason, std::move(job->stats), resident_->model->tokenizer->hash()});
@@ -301,8 +326,16 @@ void Worker::end(Job& ending, FinishReason reason) {
 
 void Worker::fail(Job& failing, Error error) {
     const std::unique_ptr<Job> job = remove(failing);
-    resident_->kv->cut(job->sequence.pages, 0);
+    resident_->prefixes->drop(job->sequence, job->lease);
+    check_idle();
     emit_(event::Failed{job->id(), std::move(error)});
+}
+
+void Worker::check_idle() const {
+    if (!resident_->self_check || !jobs_.empty()) return;
+    const std::string wrong = resident_->prefixes->check_idle();
+    if (!wrong.empty()) log(LogLevel::error, "KV cache: " + wrong);
+    HEARTH_CHECK(wrong.empty());
 }
 
 Engine::Memory Worker::memory() const {

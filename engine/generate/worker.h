@@ -55,6 +55,8 @@ class Worker {
     std::vector<Share> plan();
     bool reserve(std::size_t index, int n_tokens);
     void draft(std::vector<Share>& shares, const std::atomic<bool>& stop);
+    void give_up_pages(Job& job);
+    void check_idle() const;
     void record(const std::vector<Share>& shares);
     void drop(const std::vector<Share>& shares);
     void advance(const std::vector<Share>& shares, double step_ms);

@@ -34,6 +34,7 @@ struct Answer {
 class EngineClient {
   public:
     explicit EngineClient(EngineOptions options = {}) {
+        options.self_check = true;
         auto made = Engine::make_local(std::move(options));
         if (!made) FAIL(made.error().what);
         engine_ = std::move(*made);

@@ -2,11 +2,8 @@
 
 #include <algorithm>
 #include <cstring>
-#include <numeric>
 
 #include <catch2/catch.hpp>
-
-#include "engine/cache/conversation_cache.h"
 
 namespace hearth {
 namespace {
@@ -39,12 +36,6 @@ std::uint8_t* values_of(const KvCache& kv, int layer, std::int32_t page) {
 
 bool is_filled(const std::uint8_t* p, std::int64_t n, std::uint8_t value) {
     return std::all_of(p, p + n, [&](std::uint8_t b) { return b == value; });
-}
-
-std::vector<std::int32_t> counting(int n, int first = 0) {
-    std::vector<std::int32_t> ids(static_cast<std::size_t>(n));
-    std::iota(ids.begin(), ids.end(), first);
-    return ids;
 }
 
 }  // namespace
@@ -90,7 +81,7 @@ TEST_CASE("pages of all layers are disjoint, and zero whenever they are handed o
 
 TEST_CASE("reserve takes all the pages that are missing or none", "[cache][kv_cache]") {
     const auto backend = make_cpu_backend({1, CpuIsa::scalar});
-    const auto kv = make_kv(*backend, 1);  // rounded up to a slab
+    const auto kv = make_kv(*backend, KvCache::kSlabPages);
     REQUIRE(kv->pool().n_pages() == KvCache::kSlabPages);
     std::vector<std::int32_t> a, b;
     CHECK(kv->reserve(a, 1));
@@ -108,67 +99,35 @@ TEST_CASE("reserve takes all the pages that are missing or none", "[cache][kv_ca
     CHECK(kv->pool().n_free() == 1);
 }
 
-TEST_CASE("a conversation gives back the whole pages that the new prompt begins with",
-          "[cache][conversation_cache]") {
+TEST_CASE("the pool is the budget's, whatever slabs its address space takes", "[cache][kv_cache]") {
     const auto backend = make_cpu_backend({1, CpuIsa::scalar});
-    const auto kv = make_kv(*backend, KvCache::kSlabPages);
-    {
-        ConversationCache cache(*kv);
-        const auto tokens = counting(100);
-        std::vector<std::int32_t> pages;
-        REQUIRE(kv->reserve(pages, 90));
-        const auto kept = pages;
-        cache.put("a", tokens, 90, std::move(pages));  // 90 computed: 5 whole pages
-        CHECK(kv->pool().n_in_use() == 5);
-
-        struct Case {
-            const char* what;
-            int same, n_ids, n_reused;
-        };
-        const Case c = GENERATE(Case{"longer", 100, 120, 80}, Case{"the same", 90, 90, 80},
-                                Case{"exactly the kept part", 80, 80, 64},
-                                Case{"differs inside a page", 70, 120, 64},
-                                Case{"differs at once", 0, 50, 0}, Case{"one token", 1, 1, 0});
-        CAPTURE(c.what);
-        auto ids = counting(c.same);
-        while (static_cast<int>(ids.size()) < c.n_ids) ids.push_back(-1);
-        auto reused = cache.take("a", ids);
-        CHECK(reused.n_tokens == c.n_reused);
-        CHECK(static_cast<int>(reused.pages.size()) * kPageTokens == c.n_reused);
-        CHECK(std::equal(reused.pages.begin(), reused.pages.end(), kept.begin()));
-        CHECK(kv->pool().n_in_use() == c.n_reused / kPageTokens);
-        CHECK(cache.n_conversations() == 0);
-        CHECK(cache.take("a", ids).n_tokens == 0);
-        kv->cut(reused.pages, 0);
-    }
+    const auto kv = make_kv(*backend, KvCache::kSlabPages + 3);
+    std::vector<std::int32_t> a;
+    CHECK_FALSE(kv->reserve(a, kPageTokens * (KvCache::kSlabPages + 4)));
+    CHECK(kv->reserve(a, kPageTokens * (KvCache::kSlabPages + 3)));
+    kv->cut(a, 0);
     CHECK(kv->pool().n_in_use() == 0);
 }
 
-TEST_CASE("the conversation that was unused for longest is evicted first",
-          "[cache][conversation_cache]") {
+TEST_CASE("a page is copied, read and written with all its layers", "[cache][kv_cache]") {
     const auto backend = make_cpu_backend({1, CpuIsa::scalar});
-    const auto kv = make_kv(*backend, KvCache::kSlabPages);
-    ConversationCache cache(*kv);
-    const auto tokens = counting(64);
-    const auto put = [&](const char* name) {
-        std::vector<std::int32_t> pages;
-        REQUIRE(kv->reserve(pages, 32));
-        cache.put(name, tokens, 32, std::move(pages));
-    };
-    put("a");
-    put("b");
-    put("c");
-    put("a");  // used again: b is the oldest now
-    CHECK(kv->pool().n_in_use() == 6);
-    CHECK(cache.evict_oldest());
-    CHECK(cache.take("b", tokens).n_tokens == 0);
-    cache.forget("c");
-    CHECK(kv->pool().n_in_use() == 2);
-    auto a = cache.take("a", tokens);
-    CHECK(a.n_tokens == 32);
-    kv->cut(a.pages, 0);
-    CHECK_FALSE(cache.evict_oldest());
-    CHECK(kv->pool().n_in_use() == 0);
+    const auto kv = make_kv(*backend, 40, GENERATE(false, true));
+    std::vector<std::int32_t> pages;
+    REQUIRE(kv->reserve(pages, 40 * kPageTokens));
+    const auto n = static_cast<std::size_t>(kv->page_bytes_all());
+    std::vector<std::uint8_t> bytes(n), back(n);
+    for (std::size_t i = 0; i < n; ++i) bytes[i] = static_cast<std::uint8_t>(i * 7 + i / 256);
+    kv->write_page(pages[3], bytes.data());
+    kv->copy_page(pages[38], pages[3]);
+    kv->read_page(pages[38], back.data());
+    CHECK(back == bytes);
+    CHECK(std::equal(bytes.begin(), bytes.begin() + kv->layers()[0].page_bytes,
+                     keys_of(*kv, 0, pages[38])));
+    CHECK(std::equal(bytes.end() - kv->layers()[2].page_bytes, bytes.end(),
+                     values_of(*kv, 2, pages[38])));
+    for (const std::int32_t p : pages) {  // nothing else was written
+        if (p != pages[3] && p != pages[38]) CHECK(is_filled(keys_of(*kv, 1, p), 1024, 0));
+    }
 }
 
 }  // namespace hearth
