@@ -6,7 +6,8 @@
 // bound     memory for n below about 8, int8 multiply-add above
 // mapping   a unit is 32 rows: unpacked 512 elements of K at a time into a panel in L1, which all
 //           columns then pass. Few columns: each worker streams one contiguous range of rows and
-//           prefetches its next unit; many: units are taken from a counter
+//           prefetches its next unit; many: runs of units are taken from a counter, and all units
+//           of a run pass a piece of the activations (in L2) before the next piece is begun
 // oracle    tests/reference/ops.h: matmul
 #include <algorithm>
 #include <cstring>
@@ -19,6 +20,10 @@ namespace {
 
 /// Fewer columns than this: fixed contiguous ranges of rows.
 constexpr std::int64_t kStreamingColumns = 16;
+/// Units that share a piece of the activations while it is in L2.
+constexpr int kMostUnits = 4;
+/// Columns between two pieces of reading ahead; a multiple of the columns held in registers.
+constexpr int kColumnsPerCall = 48;
 
 /// One unit of one part and how its K is walked.
 struct Unit {
@@ -63,52 +68,103 @@ const std::uint8_t* ahead_of(const Unit& u, int group, std::int64_t k0) {
            kGroupRows * row_bytes(w.dtype, k0);
 }
 
-void write_out(const Unit& u, const float* acc, std::int64_t n_cols) {
+void write_column(const Unit& u, const float* a, std::int64_t t) {
     const MatmulPart& p = *u.part;
-    const float* bias = static_cast<const float*>(p.bias.data);
-    for (std::int64_t t = 0; t < n_cols; ++t) {
-        float* y = p.y.data + t * p.y.stride + u.row0;
-        const float* a = acc + t * kPanelRows;
+    float* y = p.y.data + t * p.y.stride + u.row0;
+    if (u.rows == kPanelRows && p.bias.data == nullptr) {  // the loops with a fixed count
         if (p.accumulate)
-            for (int r = 0; r < u.rows; ++r) y[r] += a[r];
-        else if (bias != nullptr)
-            for (int r = 0; r < u.rows; ++r) y[r] = a[r] + bias[u.row0 + r];
+            for (int r = 0; r < kPanelRows; ++r) y[r] += a[r];
         else
-            std::memcpy(y, a, static_cast<std::size_t>(u.rows) * sizeof(float));
+            std::memcpy(y, a, sizeof(float) * kPanelRows);
+        return;
+    }
+    const float* bias = static_cast<const float*>(p.bias.data);
+    for (int r = 0; r < u.rows; ++r) {
+        const float sum = bias != nullptr ? a[r] + bias[u.row0 + r] : a[r];
+        y[r] = p.accumulate ? y[r] + sum : sum;
     }
 }
 
-void run_unit(const Op& op, const Context& c, const Unit& u) {
+/// The panel of a unit at k0, unpacked into the worker's scratch.
+PanelIn make_panel(const Context& c, const Unit& u, std::int64_t k0, int nk) {
     const TensorView& w = u.part->w;
-    const bool quantized = is_quantized(w.dtype);
-    const int step_k = quantized ? kPanelK : kFloatPanelK;
-    const auto n_cols = static_cast<int>(op.x.rows);
     const int groups = (u.rows + kGroupRows - 1) / kGroupRows;
-    auto* acc = c.scratch.acc.as<float>();
-    std::memset(acc, 0, sizeof(float) * kPanelRows * static_cast<std::size_t>(n_cols));
+    for (int g = 0; g < groups; ++g)
+        unpack_group(c, w, u.row0 + g * kGroupRows, std::min(kGroupRows, u.rows - g * kGroupRows),
+                     k0, nk, g, ahead_of(u, g, k0));
     PanelIn in{};
+    in.n = is_quantized(w.dtype) ? nk / 32 : nk;
     for (int g = 0; g < kPanelGroups; ++g) {
         const PanelOut out = panel_out(c.scratch, std::min(g, groups - 1));
         in.q[g] = out.q;
         in.scale[g] = out.scale;
         in.addend[g] = out.addend;
     }
-    for (std::int64_t k0 = 0; k0 < w.cols; k0 += step_k) {
-        const auto nk = static_cast<int>(std::min<std::int64_t>(step_k, w.cols - k0));
-        for (int g = 0; g < groups; ++g)
-            unpack_group(c, w, u.row0 + g * kGroupRows,
-                         std::min(kGroupRows, u.rows - g * kGroupRows), k0, nk, g,
-                         ahead_of(u, g, k0));
-        if (quantized) {
-            in.n = nk / 32;
-            const ActBlock* x = activations_of(op, c) + k0 / 32 * n_cols;
-            c.kernels.panel[static_cast<int>(panel_kind(w.dtype))](in, x, in.n, n_cols, acc);
-        } else {
-            in.n = nk;
-            c.kernels.panel_floats(in, op.x.data + k0, op.x.stride, n_cols, acc);
+    return in;
+}
+
+/// Columns [first, first + n) through a panel.
+void pass(const Op& op, const Context& c, const TensorView& w, const PanelIn& in, std::int64_t k0,
+          int first, int n, float* acc) {
+    const std::int64_t n_cols = op.x.rows;
+    if (is_quantized(w.dtype)) {
+        const ActBlock* x = activations_of(op, c) + k0 / 32 * n_cols + std::int64_t{first} * in.n;
+        c.kernels.panel[static_cast<int>(panel_kind(w.dtype))](in, x, in.n, n, acc);
+    } else {
+        const float* x = op.x.data + first * op.x.stride + k0;
+        c.kernels.panel_floats(in, x, op.x.stride, n, acc);
+    }
+}
+
+/// Reads ahead what is unpacked next, a part of its rows in each call: a burst would wait for the
+/// dozen or so line buffers.
+class PanelAhead {
+  public:
+    PanelAhead(const Unit& u, std::int64_t k0, int nk, int n_calls)
+        : row_(static_cast<const std::uint8_t*>(u.part->w.data) +
+               u.row0 * row_bytes(u.part->w.dtype, u.part->w.cols) +
+               row_bytes(u.part->w.dtype, k0)),
+          stride_(row_bytes(u.part->w.dtype, u.part->w.cols)),
+          bytes_(row_bytes(u.part->w.dtype, nk)),
+          rows_(u.rows),
+          per_call_((u.rows + n_calls - 1) / n_calls) {}
+    void advance() {
+        for (int i = 0; i < per_call_ && rows_ > 0; ++i, --rows_, row_ += stride_)
+            for (std::int64_t b = 0; b < bytes_; b += 64) __builtin_prefetch(row_ + b, 0, 2);
+    }
+
+  private:
+    const std::uint8_t* row_;
+    std::int64_t stride_, bytes_;
+    int rows_, per_call_;
+};
+
+int step_k(const TensorView& w) { return is_quantized(w.dtype) ? kPanelK : kFloatPanelK; }
+
+/// `n` units of one part, piece by piece of K.
+void run_units(const Op& op, const Context& c, const Unit* units, int n) {
+    const TensorView& w = units[0].part->w;
+    const auto n_cols = static_cast<int>(op.x.rows);
+    const int step = step_k(w);
+    const std::int64_t acc_size = std::int64_t{kPanelRows} * n_cols;
+    auto* acc = c.scratch.acc.as<float>();
+    std::memset(acc, 0, sizeof(float) * static_cast<std::size_t>(acc_size * n));
+    const int calls = (n_cols + kColumnsPerCall - 1) / kColumnsPerCall;
+    for (std::int64_t k0 = 0; k0 < w.cols; k0 += step) {
+        const auto nk = static_cast<int>(std::min<std::int64_t>(step, w.cols - k0));
+        for (int i = 0; i < n; ++i) {
+            const PanelIn in = make_panel(c, units[i], k0, nk);
+            const std::int64_t next_k = i + 1 < n ? k0 : std::min(k0 + step, w.cols - nk);
+            PanelAhead ahead(units[(i + 1) % n], next_k, nk, calls);
+            for (int first = 0; first < n_cols; first += kColumnsPerCall) {
+                if (calls > 1) ahead.advance();
+                pass(op, c, w, in, k0, first, std::min(kColumnsPerCall, n_cols - first),
+                     acc + i * acc_size + std::int64_t{first} * kPanelRows);
+            }
         }
     }
-    write_out(u, acc, n_cols);
+    for (std::int64_t t = 0; t < n_cols; ++t)
+        for (int i = 0; i < n; ++i) write_column(units[i], acc + i * acc_size + t * kPanelRows, t);
 }
 
 Unit unit_at(const MatmulPart& part, std::int64_t index) {
@@ -147,7 +203,7 @@ void run_streaming(const Op& op, const Context& c) {
     each_streamed_unit(op, c, [&](const Unit& u) {
         if (current.part != nullptr) {
             current.next = address(u);
-            run_unit(op, c, current);
+            run_units(op, c, &current, 1);
         }
         current = u;
         return !c.step.should_stop();
@@ -160,19 +216,27 @@ void run_streaming(const Op& op, const Context& c) {
             return false;
         });
     }
-    run_unit(op, c, current);
+    run_units(op, c, &current, 1);
 }
 
 void run_dynamic(const Op& op, const Context& c) {
     const MatmulPart* parts = c.step.parts.data() + op.first_part;
+    std::int64_t units = 0;
+    for (int p = 0; p < op.n_parts; ++p) units += parts[p].units;
+    // Long runs save cache traffic, short ones share the work evenly.
+    const std::int64_t run = std::clamp<std::int64_t>(units / (4 * c.n_workers), 1, kMostUnits);
     std::int64_t total = 0;
-    for (int p = 0; p < op.n_parts; ++p) total += parts[p].units;
+    for (int p = 0; p < op.n_parts; ++p) total += (parts[p].units + run - 1) / run;
     for (;;) {
-        std::int64_t u = c.counter.next.fetch_add(1, std::memory_order_relaxed);
-        if (u >= total || c.step.should_stop()) return;
+        std::int64_t i = c.counter.next.fetch_add(1, std::memory_order_relaxed);
+        if (i >= total || c.step.should_stop()) return;
         int p = 0;
-        while (u >= parts[p].units) u -= parts[p++].units;
-        run_unit(op, c, unit_at(parts[p], u));
+        while (i >= (parts[p].units + run - 1) / run) i -= (parts[p++].units + run - 1) / run;
+        Unit item[kMostUnits];
+        int n = 0;
+        for (std::int64_t u = i * run; u < std::min<std::int64_t>(parts[p].units, (i + 1) * run); ++u)
+            item[n++] = unit_at(parts[p], u);
+        run_units(op, c, item, n);
     }
 }
 
@@ -208,7 +272,8 @@ void run_quantize(const Op& op, const Context& c) {
 }
 
 void run_matmul(const Op& op, const Context& c) {
-    c.scratch.acc.reserve(sizeof(float) * kPanelRows * static_cast<std::size_t>(op.x.rows));
+    const int units = op.x.rows < kStreamingColumns ? 1 : kMostUnits;
+    c.scratch.acc.reserve(sizeof(float) * kPanelRows * static_cast<std::size_t>(op.x.rows * units));
     if (op.x.rows < kStreamingColumns)
         run_streaming(op, c);
     else

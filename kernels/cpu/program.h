@@ -99,7 +99,7 @@ struct alignas(64) Scratch {
     alignas(64) float scale[kPanelGroups][kFloatPanelK * kGroupRows];
     alignas(64) float addend[kPanelGroups][kPanelK / 16 * kGroupRows];
     alignas(64) std::uint8_t tail[kGroupRows * kPanelK * 2];
-    Buffer acc;          ///< [columns][kPanelRows] f32
+    Buffer acc;          ///< [unit][column][kPanelRows] f32
     Buffer attention;    ///< see attention.cpp
     Buffer row;          ///< one normed row
     Buffer activations;  ///< ActBlocks of a private quantization
