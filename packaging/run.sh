@@ -20,8 +20,12 @@ if [ ! -f "$build/build.ninja" ]; then
     step "configuring in $build/"
     cmake -G Ninja -B "$build" -DCMAKE_BUILD_TYPE=Release >/dev/null
 fi
-if ! ninja -C "$build" -n hearth 2>/dev/null | grep -q 'no work to do'; then
-    step "building hearth (a few minutes the first time)"
+if ninja -C "$build" -n hearth 2>/dev/null | grep -qE 'Building|Linking'; then
+    if [ -x "$build/bin/hearth" ]; then
+        step "building hearth: the sources have changed"
+    else
+        step "building hearth (a few minutes the first time)"
+    fi
     ninja -C "$build" hearth
 fi
 if [ $# -gt 0 ]; then
