@@ -18,7 +18,7 @@ namespace {
 /// Everything that a parse collects before it becomes Options.
 struct Draft {
     Options options;
-    std::string data_dir, prompt_flag, ids_text, contexts_text;
+    std::string data_dir, prompt_flag, ids_text, contexts_text, prompts_text, columns_text;
     bool prompt_given = false;
     std::map<std::string, std::string> setting_texts;       ///< row name -> text
     std::map<std::string, std::vector<std::string>> stops;  ///< repeatable rows
@@ -127,7 +127,13 @@ void add_verb(CLI::App& app, Draft& draft) {
             return;
         case Verb::bench:
             app.add_option("-m,--model", o.model, "model: a name or a .gguf file");
-            app.add_option("--contexts", draft.contexts_text, "context lengths: 0,2048,8192");
+            app.add_option("--contexts", draft.contexts_text,
+                           "decode and prefill after so many tokens: 0,2048,8192");
+            app.add_option("--prompts", draft.prompts_text,
+                           "prefill of so many tokens: 64,512,2048; none = leave out");
+            app.add_option("--columns", draft.columns_text,
+                           "a step of so many tokens: 1,2,3,4,6,8,12,16; none = leave out");
+            app.add_option("--compare", o.compare_file, "JSON of an earlier run, for ratios");
             app.add_option("--repeats", o.repeats, "runs per row; the median counts")
                 ->check(CLI::Range(1, 1000));
             return add_settings(app, draft, true);
@@ -258,10 +264,18 @@ Result<void> place_words(Draft& draft, const std::string& verb_name) {
     if (verb_name == "search" && o.query.empty()) {
         return fail(Errc::usage, "search takes a text");
     }
-    if (!draft.contexts_text.empty()) {
-        HEARTH_TRY(const std::vector<std::int32_t> contexts, read_ids(draft.contexts_text));
-        o.contexts.assign(contexts.begin(), contexts.end());
-    }
+    const auto read_lengths = [](const std::string& text,
+                                 std::optional<std::vector<int>>& to) -> Result<void> {
+        if (text.empty()) return {};
+        to.emplace();
+        if (text == "none") return {};
+        HEARTH_TRY(const std::vector<std::int32_t> list, read_ids(text));
+        to->assign(list.begin(), list.end());
+        return {};
+    };
+    HEARTH_TRY_VOID(read_lengths(draft.contexts_text, o.contexts));
+    HEARTH_TRY_VOID(read_lengths(draft.prompts_text, o.prompts));
+    HEARTH_TRY_VOID(read_lengths(draft.columns_text, o.columns));
     return {};
 }
 

@@ -70,8 +70,9 @@ struct Options {
     int limit = 20;  ///< history
     std::string query;
     bool undo = false;  ///< rm
-    std::vector<int> contexts{0, 2048, 8192};
+    std::optional<std::vector<int>> contexts, prompts, columns;  ///< bench
     int repeats = 3;
+    std::string compare_file;  ///< bench: JSON of an earlier run
 };
 
 /// What main does next: run the verb, or print `text` (to stdout when exit_code is 0) and leave.

@@ -63,20 +63,41 @@ Result<ForcedResult> teacher_forced(const std::string& model_path,
                                     const std::vector<std::int32_t>& forced,
                                     const EngineOptions& options);
 
+/// What a benchmark measures; an empty list leaves its part out.
+struct BenchPlan {
+    std::vector<int> contexts{0, 2048, 8192};  ///< tokens there already: prefill of 512, decode
+    std::vector<int> prompts{64, 512, 2048};   ///< prefill from an empty context
+    std::vector<int> columns{1, 2, 3, 4, 6, 8, 12, 16};  ///< tokens of one step, each with logits
+    int repeats = 3;                                     ///< the median counts
+};
 struct BenchRow {
     int context = 0;
     double prefill_tok_s = 0, decode_tok_s = 0;
     double gb_s = 0;        ///< weights + KV read per decoded token, per second
     double roof_share = 0;  ///< of the read bandwidth measured in the same run
 };
+struct BenchPrompt {
+    int tokens = 0;
+    double tok_s = 0;
+    double peak_share = 0;  ///< of the int8 peak measured in the same run; matmuls counted only
+};
+struct BenchColumns {
+    int columns = 0;
+    double step_ms = 0;
+    double ratio = 0;  ///< to the step of the first entry
+};
 struct BenchResult {
     std::string model, backend;
     double load_ms = 0, read_gb_s = 0, int8_gops = 0;
     std::int64_t weight_bytes = 0;
+    std::int64_t memory_bytes = 0;  ///< resident at the end, mapped weights included; -1 unknown
     std::vector<BenchRow> rows;
+    std::vector<BenchPrompt> prompts;
+    std::vector<BenchColumns> columns;
 };
-Result<BenchResult> bench(const std::string& model_path, const std::vector<int>& contexts,
-                          const EngineOptions& options, int repeats,
+/// `progress` is called with each row of the contexts as soon as it is measured.
+Result<BenchResult> bench(const std::string& model_path, const BenchPlan& plan,
+                          const EngineOptions& options,
                           const std::function<void(const BenchRow&)>& progress);
 
 /// What `show` prints about a file: key, value in file order; cheap, maps only.

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <utility>
 
+#include "engine/base/memory.h"
 #include "engine/generate/setup.h"
 #include "engine/inspect.h"
 #include "engine/probe.h"
@@ -16,6 +17,8 @@ using BenchClock = std::chrono::steady_clock;
 
 constexpr int kPrefillTokens = 512;
 constexpr int kDecodeTokens = 32;
+constexpr int kMostColumns = 64;
+constexpr int kColumnsContext = 256;  ///< tokens before a measured step of several columns
 
 double seconds_since(BenchClock::time_point start) {
     return std::chrono::duration<double>(BenchClock::now() - start).count();
@@ -83,20 +86,93 @@ Result<BenchRow> measure(Probe& probe, int context, std::span<const std::int32_t
     return row;
 }
 
+/// Multiply-adds per prompt token, times two: the matrices of the layers (the output head works for
+/// the last token only).
+double ops_per_token(const Model& model) {
+    double elements = 0;
+    for (const LayerWeights& layer : model.weights.layers) {
+        for (const TensorView* w : {&layer.wq, &layer.wk, &layer.wv, &layer.wo, &layer.w_gate,
+                                    &layer.w_up, &layer.w_down}) {
+            elements += static_cast<double>(w->rows) * static_cast<double>(w->cols);
+        }
+    }
+    return 2 * elements;
+}
+
+Result<BenchPrompt> measure_prompt(Probe& probe, std::span<const std::int32_t> ids, int repeats,
+                                   double int8_gops) {
+    std::vector<double> times;
+    for (int r = 0; r < repeats; ++r) {
+        probe.rewind(0);
+        const auto start = BenchClock::now();
+        HEARTH_TRY_VOID(probe.feed_last(ids));
+        times.push_back(seconds_since(start));
+    }
+    BenchPrompt out;
+    out.tokens = static_cast<int>(ids.size());
+    out.tok_s = static_cast<double>(ids.size()) / median(times);
+    if (int8_gops > 0) {
+        out.peak_share = out.tok_s * ops_per_token(probe.model()) * 1e-9 / int8_gops;
+    }
+    return out;
+}
+
+/// Steps of each size take turns, so that a machine whose speed drifts does not favour one.
+Result<std::vector<BenchColumns>> measure_columns(Probe& probe, const std::vector<int>& columns,
+                                                  std::span<const std::int32_t> ids, int repeats) {
+    probe.rewind(0);
+    HEARTH_TRY_VOID(probe.feed(ids.first(kColumnsContext), {}));
+    std::vector<std::vector<double>> times(columns.size());
+    for (int r = 0; r < 3 * repeats; ++r) {
+        for (std::size_t i = 0; i < columns.size(); ++i) {
+            const auto n = static_cast<std::size_t>(columns[i]);
+            const auto start = BenchClock::now();
+            HEARTH_TRY_VOID(
+                probe.feed(ids.subspan(kColumnsContext, n), [](int, std::span<const float>) {}));
+            times[i].push_back(seconds_since(start));
+            probe.rewind(kColumnsContext);
+        }
+    }
+    std::vector<BenchColumns> out;
+    for (std::size_t i = 0; i < columns.size(); ++i) {
+        const double ms = median(times[i]) * 1e3;
+        out.push_back({columns[i], ms, out.empty() ? 1.0 : ms / out.front().step_ms});
+    }
+    return out;
+}
+
+Result<void> check_plan(const BenchPlan& plan) {
+    for (const int c : plan.contexts) {
+        if (c < 0) return fail(Errc::usage, "a context must be 0 or more tokens, found {}", c);
+    }
+    for (const int n : plan.prompts) {
+        if (n < 1) return fail(Errc::usage, "a prompt must be 1 or more tokens, found {}", n);
+    }
+    for (const int n : plan.columns) {
+        if (n < 1 || n > kMostColumns) {
+            return fail(Errc::usage, "a step has between 1 and {} columns, found {}", kMostColumns,
+                        n);
+        }
+    }
+    return {};
+}
+
+int longest(const std::vector<int>& lengths) {
+    return lengths.empty() ? 0 : *std::max_element(lengths.begin(), lengths.end());
+}
+
 }  // namespace
 
-Result<BenchResult> bench(const std::string& model_path, const std::vector<int>& contexts,
-                          const EngineOptions& options, int repeats,
+Result<BenchResult> bench(const std::string& model_path, const BenchPlan& plan,
+                          const EngineOptions& options,
                           const std::function<void(const BenchRow&)>& progress) {
-    int longest = 0;
-    for (const int c : contexts) {
-        if (c < 0) return fail(Errc::usage, "a context must be 0 or more tokens, found {}", c);
-        longest = std::max(longest, c);
-    }
+    HEARTH_TRY_VOID(check_plan(plan));
+    const int repeats = std::max(1, plan.repeats);
     const int chunk = options.prefill_chunk > 0 ? options.prefill_chunk : kPrefillTokens;
+    const int n_positions = std::max({longest(plan.contexts) + kPrefillTokens,
+                                      longest(plan.prompts), kColumnsContext + kMostColumns});
     const auto start = BenchClock::now();
-    HEARTH_TRY(const auto probe,
-               Probe::make(model_path, options, {longest + kPrefillTokens, chunk, 0}));
+    HEARTH_TRY(const auto probe, Probe::make(model_path, options, {n_positions, chunk, 0}));
     BenchResult result;
     result.load_ms = seconds_since(start) * 1e3;
     result.model = probe->model().config.name;
@@ -105,14 +181,20 @@ Result<BenchResult> bench(const std::string& model_path, const std::vector<int>&
     const CpuRoof roof = measure_cpu_roof(probe->backend().info().n_threads);
     result.read_gb_s = roof.read_gb_s;
     result.int8_gops = roof.int8_gops;
-    const auto ids = some_ids(longest + kPrefillTokens, probe->model().config.vocab_size);
+    const auto ids = some_ids(n_positions, probe->model().config.vocab_size);
     HEARTH_TRY_VOID(probe->feed(std::span(ids).first(kPrefillTokens), {}));  // warms caches
-    for (const int c : contexts) {
-        HEARTH_TRY(const BenchRow row,
-                   measure(*probe, c, ids, std::max(1, repeats), roof.read_gb_s));
+    for (const int c : plan.contexts) {
+        HEARTH_TRY(const BenchRow row, measure(*probe, c, ids, repeats, roof.read_gb_s));
         result.rows.push_back(row);
         if (progress) progress(row);
     }
+    for (const int n : plan.prompts) {
+        const auto prompt = std::span(ids).first(static_cast<std::size_t>(n));
+        HEARTH_TRY(const BenchPrompt row, measure_prompt(*probe, prompt, repeats, roof.int8_gops));
+        result.prompts.push_back(row);
+    }
+    HEARTH_TRY(result.columns, measure_columns(*probe, plan.columns, ids, repeats));
+    result.memory_bytes = resident_memory_bytes();
     return result;
 }
 

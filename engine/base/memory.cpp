@@ -1,6 +1,7 @@
 #include "engine/base/memory.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <fstream>
 #include <string>
 
@@ -43,6 +44,14 @@ std::int64_t free_memory_bytes() {
     const std::int64_t system = available_bytes(), group = group_bytes();
     if (system < 0 || group < 0) return std::max(system, group);
     return std::min(system, group);
+}
+
+std::int64_t resident_memory_bytes() {
+    std::ifstream file("/proc/self/status");
+    for (std::string line; std::getline(file, line);) {
+        if (line.rfind("VmRSS:", 0) == 0) return std::strtoll(line.c_str() + 6, nullptr, 10) << 10;
+    }
+    return -1;
 }
 
 }  // namespace hearth

@@ -138,7 +138,9 @@ TEST_CASE("inspect and the other verbs", "[app][options]") {
     CHECK(parsed({"inspect", "nll", "m", "f"}).target == "f");
     CHECK(parsed({"inspect", "template", "--template-file", "t", "--context", "c"}).model.empty());
     CHECK(parsed({"inspect", "tokenize", "m", "--special"}).special);
-    CHECK(parsed({"bench", "m", "--contexts", "0,16"}).contexts == std::vector<int>{0, 16});
+    CHECK(*parsed({"bench", "m", "--contexts", "0,16"}).contexts == std::vector<int>{0, 16});
+    CHECK(parsed({"bench", "m", "--columns", "none"}).columns->empty());
+    CHECK_FALSE(parsed({"bench", "m"}).prompts.has_value());
     CHECK(parsed({"show", "m", "template"}).topic == "template");
     CHECK(parsed({"list", "--json"}).json);
     CHECK(parsed({"--json", "ls"}).verb == Verb::ls);
