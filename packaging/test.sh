@@ -44,9 +44,12 @@ ninja -C "$fuzz_build" $fuzzers
 for fuzzer in $fuzzers; do
     work=$(mktemp -d)
     corpus=tests/fuzz/corpus/${fuzzer%_fuzz}
+    dictionary=tests/fuzz/${fuzzer%_fuzz}.dict
+    words=()
+    [ -f "$dictionary" ] && words=(-dict="$dictionary")
     echo "$fuzzer: $fuzz_seconds s"
     if ! "$fuzz_build/bin/$fuzzer" -max_total_time="$fuzz_seconds" -timeout=10 -rss_limit_mb=2048 \
-            -verbosity=0 -artifact_prefix="$work/" "$work" "$corpus" 2>"$work.log"; then
+            -verbosity=0 -artifact_prefix="$work/" "${words[@]}" "$work" "$corpus" 2>"$work.log"; then
         tail -40 "$work.log" >&2
         echo "error: $fuzzer found an input that fails; it is in $work" >&2
         exit 1
