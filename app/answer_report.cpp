@@ -15,9 +15,11 @@ std::string answer_as_json(const ViewState& view) {
     json["usage"] = {{"prompt_tokens", stats.prompt_tokens},
                      {"cached_tokens", stats.cached_tokens},
                      {"completion_tokens", stats.completion_tokens}};
+    json["cache"] = {{"ram", stats.cached_ram_tokens}, {"disk", stats.cached_disk_tokens}};
     json["timings"] = {{"queue_ms", stats.queue_ms},
                        {"load_ms", stats.load_ms},
                        {"first_token_ms", stats.first_token_ms},
+                       {"restore_ms", stats.restore_ms},
                        {"prefill_ms", stats.prefill_ms},
                        {"decode_ms", stats.decode_ms},
                        {"total_ms", stats.total_ms},
@@ -40,6 +42,8 @@ std::string answer_stats(const ViewState& view, const std::vector<SettingValue>&
     text +=
         fmt::format("prompt   {} tokens, {} of them from the cache, {:.0f} ms, {:.1f} tokens/s\n",
                     s.prompt_tokens, s.cached_tokens, s.prefill_ms, s.prefill_tok_s());
+    text += fmt::format("cache    {} tokens from memory, {} from disk in {:.0f} ms\n",
+                        s.cached_ram_tokens, s.cached_disk_tokens, s.restore_ms);
     text += fmt::format("answer   {} tokens, {:.1f} tokens/s, first after {:.0f} ms, end: {}\n",
                         s.completion_tokens, s.decode_tok_s(), s.first_token_ms,
                         finish_reason_name(last.reason));

@@ -16,9 +16,6 @@
 namespace hearth {
 namespace {
 
-/// The engine's name of a conversation; one that is not stored has its own.
-std::string engine_name(ConversationId id) { return id == 0 ? "raw" : fmt::format("chat-{}", id); }
-
 std::string file_name(const std::string& path) { return path.substr(path.find_last_of('/') + 1); }
 
 std::uint64_t draw_seed() {
@@ -35,6 +32,7 @@ ChatController::ChatController(ChatSetup setup)
       model_card_(std::move(setup.model_card)),
       places_(std::move(setup.places)),
       layers_(std::move(setup.settings)),
+      forget_cached_(std::move(setup.forget_cached)),
       initial_system_(std::move(setup.system_prompt)),
       want_logits_hash_(setup.want_logits_hash),
       system_prompt_(initial_system_),
@@ -180,6 +178,7 @@ Request ChatController::make_request(const ChatTurn& turn) const {
     request.sampling.seed = turn.seed;
     request.want_logits_hash = want_logits_hash_;
     request.raw_ids = turn.raw_ids;
+    request.no_disk_cache = !turn.raw_ids.empty();  // nothing is stored of it
     request.continue_last = turn.continues.has_value();
     if (turn.raw_ids.empty()) {
         request.messages = messages_for_engine(system_prompt_, view_.messages);
@@ -273,7 +272,10 @@ Result<void> ChatController::set_title(const std::string& title) {
 Result<void> ChatController::remove_chat(ConversationId id) {
     if (id == view_.chat.id) HEARTH_TRY_VOID(new_chat());
     HEARTH_TRY_VOID(store_->remove(id));
-    if (engine_) engine_->forget(engine_name(id));
+    if (engine_)
+        engine_->forget(engine_name(id));
+    else if (forget_cached_)
+        forget_cached_(engine_name(id));
     return {};
 }
 

@@ -33,6 +33,8 @@ struct ChatSetup {
     std::function<Result<inspect::ModelCard>(const std::string&)> model_card = inspect::card;
     ModelPlaces places;
     SettingLayers settings;         ///< model_* and chat are filled by the controller
+    /// Removes what is cached on disk of a deleted conversation, while there is no engine.
+    std::function<void(const std::string& conversation)> forget_cached;
     std::string system_prompt;      ///< for chats that have none of their own
     bool want_logits_hash = false;  ///< fill Stats::logits_hash
 };
@@ -126,6 +128,7 @@ class ChatController {
     std::function<Result<inspect::ModelCard>(const std::string&)> model_card_;
     ModelPlaces places_;
     SettingLayers layers_;
+    const std::function<void(const std::string&)> forget_cached_;
     const std::string initial_system_;
     const bool want_logits_hash_;
 

@@ -66,6 +66,7 @@ struct ChatController::Fold {
         const TurnResult result{FinishReason::error, Stats{}, c.turn_->seed, std::move(e.error)};
         c.finish(MessageState::failed, result, "");
     }
+    void operator()(event::Note& e) const { c.note(std::move(e.text)); }
     void operator()(event::Unloaded& e) const {
         if (e.model_path == c.view_.model_path) c.view_.model_loaded = false;
     }

@@ -40,6 +40,7 @@ std::string stats_to_json(const Stats& stats, const std::string& error) {
     nlohmann::ordered_json json = {
         {"prompt_tokens", stats.prompt_tokens},
         {"cached_tokens", stats.cached_tokens},
+        {"cached_disk_tokens", stats.cached_disk_tokens},
         {"completion_tokens", stats.completion_tokens},
         {"queue_ms", stats.queue_ms},
         {"load_ms", stats.load_ms},
@@ -56,10 +57,13 @@ std::string stats_to_json(const Stats& stats, const std::string& error) {
     return dump(json);
 }
 
+std::string engine_name(ConversationId id) { return id == 0 ? "raw" : fmt::format("chat-{}", id); }
+
 bool same_engine(const EngineOptions& a, const EngineOptions& b) {
     return a.n_threads == b.n_threads && a.isa == b.isa && a.context_tokens == b.context_tokens &&
            a.kv_type == b.kv_type && a.prefill_chunk == b.prefill_chunk &&
-           a.keep_alive_s == b.keep_alive_s && a.kv_budget_bytes == b.kv_budget_bytes &&
+           a.keep_alive_s == b.keep_alive_s &&
+           a.cache_budget_bytes == b.cache_budget_bytes && a.kv_budget_bytes == b.kv_budget_bytes &&
            a.permute_pages == b.permute_pages;
 }
 

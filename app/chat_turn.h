@@ -38,6 +38,9 @@ std::string params_of_turn(const Settings& settings, std::uint64_t seed, const s
 /// The fields of Stats, and "error" when given.
 std::string stats_to_json(const Stats& stats, const std::string& error = "");
 
+/// The engine's name of a conversation; what is not stored has its own.
+std::string engine_name(ConversationId id);
+
 /// An engine made with `a` serves `b` as well.
 bool same_engine(const EngineOptions& a, const EngineOptions& b);
 

@@ -44,6 +44,7 @@ const std::vector<EnvironmentVariable>& environment_variables() {
         {"HEARTH_CONTEXT", "tokens that a chat may hold (as --ctx)"},
         {"HEARTH_KV_TYPE", "f16 or bf16 (as --kv-type)"},
         {"HEARTH_KEEP_ALIVE", "idle time until the model leaves memory (as --keep-alive)"},
+        {"HEARTH_CACHE_BUDGET", "disk space for computed prefixes (as --cache-budget)"},
         {"HEARTH_NO_HISTORY", "1 = store nothing (as --no-log)"},
         {"HEARTH_LOG", "what goes to the log file: debug, info, warning, error, off"},
         {"OLLAMA_MODELS", "models of Ollama"},

@@ -26,6 +26,8 @@ int run_verb(const hearth::Options& options) {
             return hearth::verb_history(options);
         case hearth::Verb::rm:
             return hearth::verb_rm(options);
+        case hearth::Verb::cache:
+            return hearth::verb_cache(options);
         case hearth::Verb::paths:
             return hearth::verb_paths(options);
         case hearth::Verb::inspect:

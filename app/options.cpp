@@ -18,7 +18,7 @@ namespace {
 /// Everything that a parse collects before it becomes Options.
 struct Draft {
     Options options;
-    std::string data_dir, prompt_flag, ids_text, contexts_text, prompts_text, columns_text;
+    std::string data_dir, prompt_flag, ids_text, contexts_text, prompts_text, columns_text, to_text;
     bool prompt_given = false;
     std::map<std::string, std::string> setting_texts;       ///< row name -> text
     std::map<std::string, std::vector<std::string>> stops;  ///< repeatable rows
@@ -144,6 +144,13 @@ void add_verb(CLI::App& app, Draft& draft) {
             app.add_option("--limit", o.limit, "how many")->check(CLI::Range(1, 1000000));
             app.add_option("--search", o.query, "only those that contain this text");
             return;
+        case Verb::cache:
+            app.add_option("--to", draft.to_text, "prune: keep at most this much: 0, 500M, 2G");
+            app.add_option_function<std::string>(
+                find_setting("cache_budget")->flags,
+                [&draft](const std::string& v) { draft.setting_texts["cache_budget"] = v; },
+                find_setting("cache_budget")->help);
+            return;
         case Verb::rm:
             app.add_flag("--undo", o.undo, "bring back the conversation removed last");
             return;
@@ -236,8 +243,27 @@ Result<void> place_inspect_words(Draft& draft) {
     return {};
 }
 
+Result<void> place_cache_words(Draft& draft) {
+    Options& o = draft.options;
+    const std::vector<std::string>& words = draft.words;
+    if (words.size() > 1) return fail(Errc::usage, "'{}' is one argument too many", words[1]);
+    if (!words.empty()) o.topic = words.front();
+    const std::vector<std::string> topics = {"", "ls", "prune", "verify", "clear"};
+    if (std::find(topics.begin(), topics.end(), o.topic) == topics.end()) {
+        return fail(Errc::usage, "cache takes one of ls, prune, verify, clear, found '{}'",
+                    o.topic);
+    }
+    if (draft.to_text.empty()) return {};
+    if (o.topic != "prune") return fail(Errc::usage, "--to is for cache prune");
+    HEARTH_TRY(const std::int64_t bytes, read_budget(draft.to_text));
+    if (bytes == 0) return fail(Errc::usage, "--to takes a size such as 0, 500M or 2G");
+    o.to_bytes = std::max<std::int64_t>(bytes, 0);  // off: nothing
+    return {};
+}
+
 Result<void> place_words(Draft& draft, const std::string& verb_name) {
     Options& o = draft.options;
+    if (o.verb == Verb::cache) return place_cache_words(draft);
     if (o.verb == Verb::run) return place_run_words(draft);
     if (o.verb == Verb::inspect) return place_inspect_words(draft);
     std::vector<std::string*> slots;

@@ -13,7 +13,7 @@
 
 namespace hearth {
 
-enum class Verb { run, ls, show, history, rm, paths, inspect, bench, doctor, version, help };
+enum class Verb { run, ls, show, history, rm, paths, cache, inspect, bench, doctor, version, help };
 
 /// Folders and files in use; none is made by looking.
 struct AppPaths {
@@ -60,7 +60,7 @@ struct Options {
     std::vector<std::int32_t> ids;
 
     // show, history, rm, inspect, bench
-    std::string topic;   ///< show: info template parameters system license metadata; inspect: verb
+    std::string topic;   ///< cache: ls prune verify clear; show: info template parameters system license metadata; inspect: verb
     std::string target;  ///< history, rm: a chat; inspect nll: the file
     std::string template_file;  ///< inspect template
     std::string context_file;
@@ -68,6 +68,7 @@ struct Options {
     int top = 10, chunk = 512;
     bool all_positions = false;
     int limit = 20;  ///< history
+    std::optional<std::int64_t> to_bytes;  ///< cache prune
     std::string query;
     bool undo = false;  ///< rm
     std::optional<std::vector<int>> contexts, prompts, columns;  ///< bench

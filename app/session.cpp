@@ -6,6 +6,7 @@
 
 #include "app/signals.h"
 #include "app/text_input.h"
+#include "engine/cache_files.h"
 
 namespace hearth {
 namespace {
@@ -111,8 +112,14 @@ Result<std::unique_ptr<ChatController>> open_chat(const Options& options) {
     }
     ChatSetup setup;
     HEARTH_TRY(setup.store, open_store(options));
-    setup.make_engine = [](const EngineOptions& engine, std::function<void()> wake) {
-        return Engine::make_local(engine, std::move(wake));
+    // Nothing is stored: nothing that was computed either.
+    const std::string cache_dir = options.no_log ? "" : options.paths.cache_dir;
+    setup.make_engine = [cache_dir](EngineOptions engine, std::function<void()> wake) {
+        engine.cache_dir = cache_dir;
+        return Engine::make_local(std::move(engine), std::move(wake));
+    };
+    setup.forget_cached = [cache_dir](const std::string& conversation) {
+        if (!cache_dir.empty()) (void)cache_files::forget(cache_dir, conversation);
     };
     setup.places = options.places;
     setup.settings = options.settings;

@@ -101,6 +101,34 @@ Result<int> read_duration_s(std::string_view text) {
     return static_cast<int>(*value) * factor;
 }
 
+Result<std::int64_t> read_budget(std::string_view text) {
+    const std::string word = lower(trimmed(text));
+    if (word == "auto") return 0;
+    if (word == "off" || word == "none" || word == "0") return -1;
+    std::string_view digits = word;
+    int shift = 20;
+    if (!digits.empty() && digits.back() == 'b') digits.remove_suffix(1);
+    if (!digits.empty() && digits.back() == 'i') digits.remove_suffix(1);
+    if (!digits.empty() && std::string_view("kmgt").find(digits.back()) != std::string::npos) {
+        shift = 10 * (1 + static_cast<int>(std::string_view("kmgt").find(digits.back())));
+        digits.remove_suffix(1);
+    }
+    const auto value = read_integer(digits, 1, (std::int64_t{1} << 50) >> shift);
+    if (!value) {
+        return fail(Errc::usage, "a size such as 500M or 10G, auto or off is expected, found {}",
+                    quoted(text));
+    }
+    return *value << shift;
+}
+
+std::string show_budget(std::int64_t bytes) {
+    if (bytes <= 0) return bytes == 0 ? "auto" : "off";
+    for (const auto& [unit, shift] : {std::pair{'G', 30}, {'M', 20}}) {
+        if (bytes % (std::int64_t{1} << shift) == 0) return fmt::format("{}{}", bytes >> shift, unit);
+    }
+    return fmt::format("{}K", bytes >> 10);
+}
+
 Result<int> read_token_count(std::string_view text) {
     const std::string word = lower(trimmed(text));
     std::string_view digits = word;

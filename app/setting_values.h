@@ -17,6 +17,9 @@ Result<bool> read_switch(std::string_view text);
 /// "300", "300s", "5m", "2h" as seconds; "-1" or "never" = -1.
 Result<int> read_duration_s(std::string_view text);
 /// "8192", "8k" (1024 each).
+/// Bytes: "auto" = 0, "off" = -1, "500M", "10G" (binary units, M without a letter).
+Result<std::int64_t> read_budget(std::string_view text);
+std::string show_budget(std::int64_t bytes);
 Result<int> read_token_count(std::string_view text);
 /// One string with \n, \t and \\ understood, or a JSON array of strings.
 Result<std::vector<std::string>> read_strings(std::string_view text);

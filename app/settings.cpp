@@ -194,6 +194,13 @@ const std::vector<SettingRow> kRows = {
          return {};
      },
      [](const Settings& s) { return std::to_string(s.engine.keep_alive_s); }},
+    {"cache_budget", "", "--cache-budget", "HEARTH_CACHE_BUDGET", "",
+     "disk space for what was computed, so that chats reopen fast: auto, off, 500M, 10G", true,
+     [](Settings& s, Text v) -> Result<void> {
+         HEARTH_TRY(s.engine.cache_budget_bytes, read_budget(v));
+         return {};
+     },
+     [](const Settings& s) { return show_budget(s.engine.cache_budget_bytes); }},
     {"threads", "num_thread n_threads", "--threads,-t", "", "", "CPU threads; 0 = automatic", true,
      [](Settings& s, Text v) -> Result<void> {
          HEARTH_TRY(const std::int64_t number, read_integer(v, 0, 1024));

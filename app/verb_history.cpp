@@ -4,8 +4,10 @@
 
 #include <nlohmann/json.hpp>
 
+#include "app/chat_turn.h"
 #include "app/session.h"
 #include "app/verbs.h"
+#include "engine/cache_files.h"
 
 namespace hearth {
 namespace {
@@ -119,6 +121,12 @@ Result<void> remove_chat(Store& store, const Options& options) {
         return tl::unexpected<Error>(chat.error());
     }
     HEARTH_TRY_VOID(store.remove(chat->id));
+    // What was computed of it goes at once: should it come back, it is computed again.
+    if (const auto gone = cache_files::forget(options.paths.cache_dir, engine_name(chat->id));
+        !gone && !options.quiet) {
+        std::fprintf(stderr, "what was computed of it stays cached: %s\n",
+                     gone.error().what.c_str());
+    }
     if (!options.quiet) {
         std::fprintf(stderr, "removed %lld, %s (hearth rm --undo brings it back)\n",
                      static_cast<long long>(chat->id), printable(chat->title).c_str());

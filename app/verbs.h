@@ -11,6 +11,7 @@ int verb_ls(const Options& options);
 int verb_show(const Options& options);
 int verb_history(const Options& options);
 int verb_rm(const Options& options);
+int verb_cache(const Options& options);
 int verb_paths(const Options& options);
 int verb_inspect(const Options& options);
 int verb_bench(const Options& options);

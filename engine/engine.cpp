@@ -11,6 +11,7 @@
 
 #include "engine/base/check.h"
 #include "engine/base/log.h"
+#include "engine/cache_files.h"
 #include "engine/generate/setup.h"
 #include "engine/local_engine.h"
 
@@ -163,7 +164,7 @@ struct LocalEngine::Handle {
     void operator()(const Cancel& c) const {
         if (!e.worker_.cancel(c.id)) e.cancel_queued(c.id);
     }
-    void operator()(const Forget& f) const { e.worker_.forget(f.conversation); }
+    void operator()(const Forget& f) const { e.forget_now(f.conversation); }
     void operator()(const Refuse& r) const {
         e.emit(event::Failed{
             r.id, Error{Errc::failed, fmt::format("{} requests wait already; try again when "
@@ -171,6 +172,7 @@ struct LocalEngine::Handle {
                                                   kMostRequests)}});
     }
     void operator()(LoadEnded& l) const { e.end_load(std::move(l.resident)); }
+    void operator()(const DiskNews&) const { e.worker_.tell_disk_news(); }
     void operator()(const Quit&) const { e.quit_ = true; }
 };
 
@@ -194,15 +196,19 @@ void LocalEngine::run() {
         }
     }
     if (loader_.joinable()) loader_.join();
+    worker_.unload();  // while the inbox is there: the writer of the disk cache wakes us
 }
 
 void LocalEngine::turn() {
     // A request that waits while nothing runs or loads can start now: the last turn ended its wait.
     const bool can_admit = !queue_.empty() && !loading_for_;
-    if (worker_.n_jobs() == 0 && commands_.empty() && !can_admit) wait_for_command();
+    const bool can_work = worker_.n_jobs() > 0 || worker_.can_save();
+    if (!can_work && commands_.empty() && !can_admit) wait_for_command();
     interrupt_ = false;
-    for (Command& c : inbox_.drain()) commands_.push_back(std::move(c));
-    if (!commands_.empty()) last_activity_ = Clock::now();
+    for (Command& c : inbox_.drain()) {
+        if (!std::holds_alternative<DiskNews>(c)) last_activity_ = Clock::now();
+        commands_.push_back(std::move(c));
+    }
     while (!commands_.empty()) {  // one that throws is gone, the others wait for the next turn
         Command c = std::move(commands_.front());
         commands_.pop_front();
@@ -214,6 +220,7 @@ void LocalEngine::turn() {
         worker_.step(interrupt_);
         last_activity_ = Clock::now();
     }
+    worker_.save_one();
     publish();
 }
 
@@ -296,7 +303,7 @@ void LocalEngine::end_load(Result<std::unique_ptr<Resident>> resident) {
         return emit(event::Failed{id, std::move(resident.error())});
     }
     if (ticket != queue_.end()) ticket->load_ms = (*resident)->load_ms;
-    worker_.install(std::move(*resident));
+    worker_.install(std::move(*resident), [this] { inbox_.push_always(DiskNews{}); });
     told_loaded_ = false;
 }
 
@@ -347,6 +354,15 @@ void LocalEngine::cancel_queued(RequestId id) {
     stats.backend = backend_text(*backend_);
     queue_.erase(it);
     emit(event::Done{id, FinishReason::stopped, std::move(stats), ""});
+}
+
+void LocalEngine::forget_now(const std::string& conversation) {
+    worker_.forget(conversation);
+    const bool has_disk = worker_.resident() && worker_.resident()->disk;
+    if (has_disk || options_.cache_dir.empty()) return;
+    if (const auto done = cache_files::forget(options_.cache_dir, conversation); !done) {
+        log(LogLevel::warning, "a deleted conversation stays cached: " + done.error().what);
+    }
 }
 
 void LocalEngine::fail_everything(const Error& error) {

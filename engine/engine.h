@@ -49,6 +49,10 @@ struct EngineOptions {
     int prefill_chunk = 0;             ///< tokens per step; 0 = automatic (512). Never changes bits
     int keep_alive_s = 300;            ///< idle seconds until the model leaves memory; -1 = never
     std::int64_t kv_budget_bytes = 0;  ///< 0 = automatic: half of the free memory
+    /// Folder that keeps what was computed across restarts ("" = none), and what all of it may take:
+    /// 0 = automatic (10 % of the free space, at most 10 GiB), -1 = nothing is kept or read.
+    std::string cache_dir;
+    std::int64_t cache_budget_bytes = 0;
     bool permute_pages = false;        ///< tests: hand out KV pages in scrambled order
     bool self_check = false;           ///< tests: verify the KV bookkeeping whenever idle
 };
@@ -73,6 +77,8 @@ struct Request {
     /// A job that nobody waits for (a title): it takes only memory that is free, evicts nothing and
     /// leaves nothing behind.
     bool background = false;
+    /// A private chat: nothing of it is written below cache_dir.
+    bool no_disk_cache = false;
 };
 
 using RequestId = std::uint64_t;
@@ -88,10 +94,12 @@ struct SpeculationStats {
 /// Measured values of one request; times in ms from submit unless said.
 struct Stats {
     int prompt_tokens = 0;
-    int cached_tokens = 0;  ///< of the prompt, whose KV was there already
+    int cached_tokens = 0;  ///< of the prompt, whose KV was there already; the sum of:
+    int cached_ram_tokens = 0, cached_disk_tokens = 0;
     int completion_tokens = 0;
     double queue_ms = 0, load_ms = 0;  ///< waiting; loading the model
     double first_token_ms = 0;         ///< request to first token
+    double restore_ms = 0;             ///< reading KV from disk
     double prefill_ms = 0;             ///< computing the prompt
     double decode_ms = 0;              ///< computing the tokens after the first
     double total_ms = 0;
@@ -146,9 +154,12 @@ struct Failed {
 struct Unloaded {  ///< the idle model left memory
     std::string model_path;
 };
+struct Note {  ///< a sentence for the user that belongs to no request
+    std::string text;
+};
 }  // namespace event
 using Event = std::variant<event::Queued, event::Loading, event::Loaded, event::Prefill,
-                           event::Text, event::Done, event::Failed, event::Unloaded>;
+                           event::Text, event::Done, event::Failed, event::Unloaded, event::Note>;
 
 class Engine {
   public:
@@ -165,7 +176,7 @@ class Engine {
     virtual std::vector<Event> poll() = 0;
     /// Waits until there is an event or `timeout_ms` passed.
     virtual bool wait(int timeout_ms) = 0;
-    /// Forgets the KV of a conversation (it was deleted) that no other one shares.
+    /// Forgets the KV of a conversation (it was deleted) that no other one shares, on disk, too.
     virtual void forget(const std::string& conversation) = 0;
 
     /// Counters for tests and `doctor`; consistent when the engine is idle.

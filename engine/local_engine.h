@@ -46,8 +46,9 @@ class LocalEngine final : public Engine {
     struct LoadEnded {
         Result<std::unique_ptr<Resident>> resident;
     };
+    struct DiskNews {};  ///< the writer has room, or something to tell
     struct Quit {};
-    using Command = std::variant<Ticket, Cancel, Forget, Refuse, LoadEnded, Quit>;
+    using Command = std::variant<Ticket, Cancel, Forget, Refuse, LoadEnded, DiskNews, Quit>;
     struct Handle;  ///< one overload per command
 
     // The engine thread.
@@ -64,6 +65,7 @@ class LocalEngine final : public Engine {
     std::string why_queued(std::size_t index) const;
     void unload();
     void cancel_queued(RequestId id);
+    void forget_now(const std::string& conversation);
     void fail_everything(const Error& error);
     void emit(Event e);
     void publish();

@@ -134,4 +134,26 @@ void KvCache::write_page(std::int32_t page, const std::uint8_t* from) {
     }
 }
 
+void KvCache::blank(std::span<std::uint8_t> page, int n_valid) const {
+    HEARTH_CHECK(page.size() == static_cast<std::size_t>(page_bytes_all_));
+    HEARTH_CHECK(n_valid > 0 && n_valid <= kPageTokens);
+    const auto n = static_cast<std::size_t>(n_valid);
+    const auto page_bytes = static_cast<std::size_t>(page_bytes_);
+    std::uint8_t* keys = page.data();
+    for (const KvLayer& layer : layers_) {
+        const auto element = static_cast<std::size_t>(row_bytes(layer.dtype, 1));
+        const auto d = static_cast<std::size_t>(layer.head_dim);
+        std::uint8_t* values = keys + page_bytes;
+        for (std::size_t g = 0; g < static_cast<std::size_t>(layer.n_kv_heads); ++g) {
+            for (std::size_t i = 0; i < d; ++i) {  // [G][d][16 keys]
+                std::uint8_t* row = keys + (g * d + i) * kPageTokens * element;
+                std::memset(row + n * element, 0, (kPageTokens - n) * element);
+            }
+            std::uint8_t* row = values + g * kPageTokens * d * element;  // [G][16][d]
+            std::memset(row + n * d * element, 0, (kPageTokens - n) * d * element);
+        }
+        keys = values + page_bytes;
+    }
+}
+
 }  // namespace hearth

@@ -83,6 +83,13 @@ void PrefixCache::release(Lease& lease) {
     lease.node = nullptr;
 }
 
+std::vector<std::int32_t> PrefixCache::pages_of(std::span<const std::int32_t> tokens) {
+    PrefixTree::Match match = tree_.match(tokens);
+    if (match.n_tokens() + match.n_tail != static_cast<int>(tokens.size())) return {};
+    if (match.n_tail > 0) match.pages.push_back(PrefixTree::page_of(match.tail));
+    return match.pages;
+}
+
 void PrefixCache::forget(const std::string& conversation) { tree_.forget(owner_of(conversation)); }
 
 std::string PrefixCache::check_idle() const {

@@ -4,7 +4,9 @@
 // Owns the tree. Knows sequences and conversations; does not know requests or scheduling.
 
 #include <cstdint>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "engine/cache/kv_cache.h"
 #include "engine/cache/prefix_tree.h"
@@ -31,6 +33,9 @@ class PrefixCache {
     void keep(Sequence& seq, Lease& lease, const std::string& conversation);
     /// Gives everything back that nobody else has.
     void drop(Sequence& seq, Lease& lease);
+    /// The pages of this very prefix, the partial last one included; empty when any is gone. Valid
+    /// until the next call.
+    std::vector<std::int32_t> pages_of(std::span<const std::int32_t> tokens);
     /// The conversation was deleted: what no other one shares goes.
     void forget(const std::string& conversation);
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "engine/base/result.h"
+#include "engine/cache/disk_cache.h"
 #include "engine/cache/prefix_cache.h"
 #include "engine/engine.h"
 #include "engine/generate/sampler.h"
@@ -67,6 +68,7 @@ class Job {
     bool is_background() const { return ticket_.request.background; }
     /// What it computed is of use to later turns.
     bool keeps_pages() const { return !forgotten && !is_background(); }
+    bool is_private() const { return ticket_.request.no_disk_cache; }
     bool in_prompt() const { return sequence.n_cached < n_prompt_; }
     /// The prompt is done; computing goes on token by token.
     bool is_generating() const { return n_sampled_ > 0; }
@@ -90,8 +92,9 @@ class Job {
 
     Sequence sequence;
     PrefixCache::Lease lease;  ///< null while the sequence has no pages
+    DiskCache::Restore restore;  ///< what is to be read before the rest is computed
     SpeculationTurn speculation;
-    Stats stats;             ///< prefill_ms, decode_ms and cached_tokens are the worker's
+    Stats stats;             ///< cached_… tokens, times of steps and reading are the worker's
     bool announced = false;  ///< the first Prefill event is out
     bool forgotten = false;  ///< its KV is not kept
 

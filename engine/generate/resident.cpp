@@ -32,6 +32,16 @@ int fit_context(Resident& r, const EngineOptions& options, int n_pages, std::int
     return fits;
 }
 
+std::unique_ptr<DiskCache> make_disk_cache(const Resident& r, const EngineOptions& options,
+                                           DType kv_type, const Backend& backend) {
+    const std::int64_t budget = options.cache_budget_bytes > 0
+                                    ? options.cache_budget_bytes
+                                    : automatic_cache_budget(options.cache_dir);
+    return std::make_unique<DiskCache>(RecordStore(options.cache_dir, budget),
+                                       kv_identity(*r.model, kv_type, backend.info().name),
+                                       r.model->config.name, *r.kv, *r.prefixes);
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Resident>> Resident::load(const std::string& path,
@@ -58,6 +68,8 @@ Result<std::unique_ptr<Resident>> Resident::load(const std::string& path,
     r->kv = std::move(*kv);
     r->context_tokens = fit_context(*r, options, n_pages, page_bytes);
     r->prefixes = std::make_unique<PrefixCache>(*r->kv);
+    if (!options.cache_dir.empty() && options.cache_budget_bytes >= 0)
+        r->disk = make_disk_cache(*r, options, dtype, backend);
     r->self_check = options.self_check;
     r->chunk = ChunkSize(options.prefill_chunk, model.weight_bytes());
     HEARTH_TRY(r->activations,

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "engine/base/result.h"
+#include "engine/cache/disk_cache.h"
 #include "engine/cache/kv_cache.h"
 #include "engine/cache/prefix_cache.h"
 #include "engine/engine.h"
@@ -31,6 +32,7 @@ struct Resident {
     ChunkSize chunk{0, 0};
     std::unique_ptr<KvCache> kv;
     std::unique_ptr<PrefixCache> prefixes;  ///< after kv: its pages go back first
+    std::unique_ptr<DiskCache> disk;        ///< after prefixes; null: EngineOptions::cache_dir is ""
     bool self_check = false;                ///< EngineOptions::self_check
     std::unique_ptr<Activations> activations;
     std::unique_ptr<Speculator> speculator;

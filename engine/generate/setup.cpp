@@ -45,6 +45,7 @@ Result<void> check_options(const EngineOptions& o) {
     HEARTH_TRY_VOID(check(o.prefill_chunk, 0, 4096, "prefill chunk"));
     HEARTH_TRY_VOID(check(o.keep_alive_s, -1, std::numeric_limits<int>::max(), "keep-alive"));
     HEARTH_TRY_VOID(check(o.kv_budget_bytes, 0, std::int64_t{1} << 50, "KV budget"));
+    HEARTH_TRY_VOID(check(o.cache_budget_bytes, -1, std::int64_t{1} << 50, "cache budget"));
     HEARTH_TRY_VOID(kv_dtype(o));
     return {};
 }

@@ -38,16 +38,21 @@ Worker::Worker(Backend& backend, Emit emit) : backend_(backend), emit_(std::move
 
 Worker::~Worker() {
     jobs_.clear();
-    unload();
+    if (resident_) unload();
 }
 
-void Worker::install(std::unique_ptr<Resident> resident) {
+void Worker::install(std::unique_ptr<Resident> resident, std::function<void()> wake) {
     HEARTH_CHECK(jobs_.empty());
     resident_ = std::move(resident);
+    if (resident_->disk) resident_->disk->set_wake(std::move(wake));
 }
 
 void Worker::unload() {
     HEARTH_CHECK(jobs_.empty());
+    if (resident_ && resident_->disk) {
+        resident_->disk->flush();
+        tell_disk_news();
+    }
     resident_.reset();
 }
 
@@ -72,7 +77,8 @@ void Worker::start(Ticket ticket) {
     auto job =
         std::make_unique<Job>(std::move(ticket), std::move(*prompt), r.context_tokens, tokenizer);
     r.prefixes->acquire(job->sequence, job->lease, !job->is_background());
-    job->stats.cached_tokens = job->sequence.n_cached;
+    job->stats.cached_tokens = job->stats.cached_ram_tokens = job->sequence.n_cached;
+    find_on_disk(*job);
     jobs_.push_back(std::move(job));
 }
 
@@ -92,6 +98,7 @@ void Worker::fail_all(const Error& error) {
 
 void Worker::forget(const std::string& conversation) {
     if (resident_) resident_->prefixes->forget(conversation);
+    if (resident_ && resident_->disk) resident_->disk->forget(conversation);
     if (resident_) resident_->speculator->forget(conversation);
     for (const auto& job : jobs_) {
         if (job->conversation() == conversation) job->forgotten = true;
@@ -121,6 +128,7 @@ bool Worker::reserve(std::size_t index, int n_tokens) {
 
 /// What the job has computed stays as long as nobody needs the room.
 void Worker::give_up_pages(Job& job) {
+    job.restore.clear();
     if (job.keeps_pages())
         resident_->prefixes->keep(job.sequence, job.lease, job.conversation());
     else
@@ -134,7 +142,8 @@ std::vector<Worker::Share> Worker::plan() {
         if (job->lease.node == nullptr) {  // it gave its pages up
             resident_->prefixes->acquire(job->sequence, job->lease, !job->is_background());
         }
-        waiting.push_back({job->id(), job->sequence.n_pending(), job->sequence.n_cached});
+        const int n_pending = job->restore.is_pending() ? 0 : job->sequence.n_pending();
+        waiting.push_back({job->id(), n_pending, job->sequence.n_cached});
         others_generate = others_generate || job->is_generating();
     }
     const int chunk = resident_->chunk.next(others_generate);
@@ -221,7 +230,9 @@ void Worker::step(const std::atomic<bool>& stop) {
              fmt::format("{} was changed while it was in use; ask again to load it anew",
                          resident_->path)});
     }
+    const bool is_reading = restore();
     std::vector<Share> shares = plan();
+    if (shares.empty() && is_reading) return;
     if (shares.empty()) {  // only background jobs are left, and no page is free
         HEARTH_CHECK(jobs_.front()->is_background());
         return fail(*jobs_.front(), {Errc::out_of_memory,
@@ -317,6 +328,7 @@ void Worker::end(Job& ending, FinishReason reason) {
     answer = job->forgotten ? answer.first(0) : answer.subspan(std::size_t(job->n_prompt()));
     job->stats.speculation =
         resident_->speculator->finish(job->speculation, job->conversation(), answer);
+    note_for_disk(*job);
     give_up_pages(*job);
     check_idle();
     job->complete_stats(backend_text(backend_));

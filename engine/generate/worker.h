@@ -26,7 +26,9 @@ class Worker {
 
     const Resident* resident() const { return resident_.get(); }
     /// No job runs.
-    void install(std::unique_ptr<Resident> resident);
+    /// `wake` is called, from another thread, when `can_save` or `tell_disk_news` may have changed.
+    void install(std::unique_ptr<Resident> resident, std::function<void()> wake = {});
+    /// Writes what waits for the disk first.
     void unload();
 
     int n_jobs() const { return static_cast<int>(jobs_.size()); }
@@ -35,6 +37,11 @@ class Worker {
     void start(Ticket ticket);
     /// Ends the job in Done{stopped}; false when there is none of this id.
     bool cancel(RequestId id);
+    /// A block of what turns left behind can be copied for the disk now …
+    bool can_save() const;
+    void save_one();
+    /// … and is there news for the user?
+    void tell_disk_news();
     /// Ends all jobs in Failed; their KV is not kept.
     void fail_all(const Error& error);
     void forget(const std::string& conversation);
@@ -54,6 +61,9 @@ class Worker {
     };
     std::vector<Share> plan();
     bool reserve(std::size_t index, int n_tokens);
+    bool restore();
+    void find_on_disk(Job& job);
+    void note_for_disk(const Job& job);
     void draft(std::vector<Share>& shares, const std::atomic<bool>& stop);
     void give_up_pages(Job& job);
     void check_idle() const;

@@ -15,7 +15,7 @@ import unittest
 from cli_support import CommandLine, in_terminal, program
 
 ANSWER_KEYS = {"text", "token_ids", "finish_reason", "usage", "timings", "logits_hash"}
-VERBS = ["run", "ls", "show", "history", "search", "rm", "paths", "inspect", "bench", "doctor",
+VERBS = ["run", "ls", "show", "history", "search", "rm", "paths", "cache", "inspect", "bench", "doctor",
          "version", "help"]
 DOCUMENT = "The cat of our house is called Mimi.\nShe is eleven years old.\n"
 
@@ -337,6 +337,80 @@ class Network(CommandLine):
         self.assertEqual(done.returncode, 0, done.stderr)
         with open(trace) as file:
             self.assertNotIn("socket(", file.read())
+
+
+class Cache(CommandLine):
+    """What was computed is there again in a new process; hearth cache."""
+
+    def chat(self, prompt, *more):
+        done = self.ask("--chat", "one", "--json", *more, stdin=prompt.encode())
+        self.assertCode(done, 0)
+        return done.json
+
+    def cache(self, *arguments):
+        return self.hearth("cache", *arguments, "--json")
+
+    def test_a_chat_reopened_reads_what_was_computed(self):
+        first = self.chat(DOCUMENT * 20)
+        self.assertEqual(first["cache"], {"ram": 0, "disk": 0})
+        copy = os.path.join(self.folder, "copy")
+        shutil.copytree(self.data, copy, ignore=shutil.ignore_patterns("cache"))
+        again = self.chat("And then?")
+        stored = first["usage"]["prompt_tokens"] + first["usage"]["completion_tokens"] - 1
+        self.assertGreaterEqual(again["cache"]["disk"], stored - 1)
+        self.assertEqual(again["usage"]["cached_tokens"], again["cache"]["disk"])
+        self.data = copy
+        cold = self.chat("And then?", "--cache-budget", "off")
+        self.assertEqual(cold["cache"], {"ram": 0, "disk": 0})
+        self.assertEqual(cold["logits_hash"], again["logits_hash"])
+        self.assertEqual(cold["text"], again["text"])
+        self.assertFalse(os.path.exists(os.path.join(copy, "cache")))
+
+    def test_nothing_is_kept_of_a_private_or_raw_run(self):
+        self.assertCode(self.ask("--no-log", "Say hello."), 0)
+        self.assertCode(self.ask("--raw", "Say hello"), 0)
+        self.assertFalse(os.path.exists(os.path.join(self.data, "cache")))
+
+    def test_cache_lists_checks_and_clears(self):
+        self.assertEqual(self.cache("ls").json["models"], [])
+        self.assertCode(self.cache("clear"), 0)
+        self.chat(DOCUMENT * 40)
+        there = self.cache("ls").json
+        self.assertEqual(len(there["models"]), 1)
+        self.assertEqual(there["models"][0]["conversations"], 1)
+        self.assertGreater(there["models"][0]["tokens"], 256)
+        self.assertLessEqual(there["bytes"], there["budget"])
+        self.assertIn("tokens", self.hearth("cache").text)
+        n = there["models"][0]["records"]
+        checked = self.cache("verify")
+        self.assertCode(checked, 0)
+        self.assertEqual((checked.json["records"], checked.json["damaged"]), (n, []))
+        folder = os.path.join(self.data, "cache", "kv", there["models"][0]["identity"])
+        names = [name for name in os.listdir(folder) if name.endswith(".kv")]
+        with open(os.path.join(folder, names[0]), "r+b") as file:
+            file.seek(5000)
+            file.write(b"damage")
+        checked = self.cache("verify")
+        self.assertCode(checked, 1)
+        self.assertEqual(len(checked.json["damaged"]), 1)
+        self.assertEqual(self.cache("ls").json["models"][0]["records"], n - 1)
+        pruned = self.cache("prune", "--to", "0")
+        self.assertEqual(pruned.json["evicted"], n - 1)
+        self.chat("And then?")
+        self.assertGreater(self.cache("clear").json["removed"], 0)
+        self.assertEqual(self.cache("ls").json["models"], [])
+
+    def test_a_removed_chat_leaves_nothing_in_the_cache(self):
+        self.chat("Say hello.")
+        self.assertEqual(len(self.cache("ls").json["models"]), 1)
+        self.assertCode(self.hearth("rm", "one"), 0)
+        self.assertEqual(self.cache("ls").json["models"], [])
+
+    def test_wrong_words_are_sentences(self):
+        self.assertCode(self.hearth("cache", "shrink"), 2)
+        self.assertCode(self.hearth("cache", "ls", "--to", "1G"), 2)
+        self.assertCode(self.hearth("cache", "prune", "--to", "much"), 2)
+        self.assertCode(self.ask("--cache-budget", "much", "Say hello."), 2)
 
 
 if __name__ == "__main__":

@@ -66,6 +66,7 @@ class EngineClient {
 
     std::map<RequestId, Answer> answers;
     std::vector<std::string> unloaded;
+    std::vector<std::string> notes;  ///< of no request
     std::vector<RequestId> ended;  ///< in order
 
   private:
@@ -108,6 +109,7 @@ class EngineClient {
         ended.push_back(e.id);
     }
     void take(event::Unloaded& e) { unloaded.push_back(e.model_path); }
+    void take(event::Note& e) { notes.push_back(e.text); }
 
     std::unique_ptr<Engine> engine_;
 };
