@@ -32,8 +32,13 @@ const RecordName* DiskCache::longest(const std::vector<RecordName>& names, const
     for (const RecordName& name : names) {
         if (name.parent != parent.high || n_seen == kMostCandidates) continue;
         ++n_seen;
-        const auto record = RecordFile::open(store_.path_of(identity_, name));
-        if (!record || record->header().parent != parent) continue;
+        const std::string path = store_.path_of(identity_, name);
+        const auto record = RecordFile::open(path);
+        if (!record) {
+            remove_damaged(path, record.error().what);
+            continue;
+        }
+        if (record->header().parent != parent) continue;
         const std::vector<std::int32_t>& t = record->header().tokens;
         const std::size_t limit = std::min(t.size(), rest.size());
         int n = 0;
@@ -81,10 +86,13 @@ DiskCache::Restore DiskCache::find(std::span<const std::int32_t> tokens, int n_k
     return restore;
 }
 
-void DiskCache::give_up(Restore& restore, const std::string& why) {
-    const std::string path = store_.path_of(identity_, restore.pieces_[restore.next_].name);
+void DiskCache::remove_damaged(const std::string& path, const std::string& why) {
     log(LogLevel::warning, "a cache record is left out and removed: " + why);
     post([this, path] { store_.remove(path); }, false);
+}
+
+void DiskCache::give_up(Restore& restore, const std::string& why) {
+    remove_damaged(store_.path_of(identity_, restore.pieces_[restore.next_].name), why);
     restore.clear();
 }
 

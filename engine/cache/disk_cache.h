@@ -92,6 +92,7 @@ class DiskCache {
     const RecordName* longest(const std::vector<RecordName>& names, const Hash128& parent,
                               std::span<const std::int32_t> rest, int& n_common);
     bool open_piece(Restore& restore, const Sequence& seq);
+    void remove_damaged(const std::string& path, const std::string& why);
     void give_up(Restore& restore, const std::string& why);
     void post(Task task, bool is_block);
     void stop_writing(const std::string& why);
