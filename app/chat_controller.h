@@ -32,7 +32,7 @@ struct ChatSetup {
     EngineMaker make_engine;  ///< Engine::make_local, or a fake in tests
     std::function<Result<inspect::ModelCard>(const std::string&)> model_card = inspect::card;
     ModelPlaces places;
-    SettingLayers settings;         ///< model_* and chat are filled by the controller
+    SettingLayers settings;  ///< model_* and chat are filled by the controller
     /// Removes what is cached on disk of a deleted conversation, while there is no engine.
     std::function<void(const std::string& conversation)> forget_cached;
     std::string system_prompt;      ///< for chats that have none of their own

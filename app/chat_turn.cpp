@@ -62,9 +62,8 @@ std::string engine_name(ConversationId id) { return id == 0 ? "raw" : fmt::forma
 bool same_engine(const EngineOptions& a, const EngineOptions& b) {
     return a.n_threads == b.n_threads && a.isa == b.isa && a.context_tokens == b.context_tokens &&
            a.kv_type == b.kv_type && a.prefill_chunk == b.prefill_chunk &&
-           a.keep_alive_s == b.keep_alive_s &&
-           a.cache_budget_bytes == b.cache_budget_bytes && a.kv_budget_bytes == b.kv_budget_bytes &&
-           a.permute_pages == b.permute_pages;
+           a.keep_alive_s == b.keep_alive_s && a.cache_budget_bytes == b.cache_budget_bytes &&
+           a.kv_budget_bytes == b.kv_budget_bytes && a.permute_pages == b.permute_pages;
 }
 
 }  // namespace hearth

@@ -60,17 +60,18 @@ struct Options {
     std::vector<std::int32_t> ids;
 
     // show, history, rm, inspect, bench
-    std::string topic;   ///< cache: ls prune verify clear; show: info template parameters system license metadata; inspect: verb
+    std::string topic;   ///< cache: ls prune verify clear; show: info template parameters system
+                         ///< license metadata; inspect: verb
     std::string target;  ///< history, rm: a chat; inspect nll: the file
     std::string template_file;  ///< inspect template
     std::string context_file;
     bool special = false;  ///< inspect tokenize
     int top = 10, chunk = 512;
     bool all_positions = false;
-    int limit = 20;  ///< history
+    int limit = 20;                        ///< history
     std::optional<std::int64_t> to_bytes;  ///< cache prune
     std::string query;
-    bool undo = false;  ///< rm
+    bool undo = false;                                           ///< rm
     std::optional<std::vector<int>> contexts, prompts, columns;  ///< bench
     int repeats = 3;
     std::string compare_file;  ///< bench: JSON of an earlier run

@@ -124,7 +124,8 @@ Result<std::int64_t> read_budget(std::string_view text) {
 std::string show_budget(std::int64_t bytes) {
     if (bytes <= 0) return bytes == 0 ? "auto" : "off";
     for (const auto& [unit, shift] : {std::pair{'G', 30}, {'M', 20}}) {
-        if (bytes % (std::int64_t{1} << shift) == 0) return fmt::format("{}{}", bytes >> shift, unit);
+        if (bytes % (std::int64_t{1} << shift) == 0)
+            return fmt::format("{}{}", bytes >> shift, unit);
     }
     return fmt::format("{}K", bytes >> 10);
 }

@@ -38,7 +38,8 @@ std::vector<Group> list(const std::string& cache_dir) {
     for (const RecordStore::Record& r : RecordStore(cache_dir, 0).records()) {
         Group& g = groups[r.folder];
         if (g.model_name.empty()) {
-            if (const auto file = RecordFile::open(r.path())) g.model_name = file->header().model_name;
+            if (const auto file = RecordFile::open(r.path()))
+                g.model_name = file->header().model_name;
         }
         ++g.n_records;
         g.n_tokens += r.name.n_tokens;

@@ -1,6 +1,6 @@
 #pragma once
-// What the engine keeps below EngineOptions::cache_dir, for looking at it and clearing it up without
-// an engine: `hearth cache`. Any number of engines may use the folder meanwhile.
+// What the engine keeps below EngineOptions::cache_dir, for looking at it and clearing it up
+// without an engine: `hearth cache`. Any number of engines may use the folder meanwhile.
 
 #include <cstdint>
 #include <string>

@@ -49,12 +49,12 @@ struct EngineOptions {
     int prefill_chunk = 0;             ///< tokens per step; 0 = automatic (512). Never changes bits
     int keep_alive_s = 300;            ///< idle seconds until the model leaves memory; -1 = never
     std::int64_t kv_budget_bytes = 0;  ///< 0 = automatic: half of the free memory
-    /// Folder that keeps what was computed across restarts ("" = none), and what all of it may take:
-    /// 0 = automatic (10 % of the free space, at most 10 GiB), -1 = nothing is kept or read.
+    /// Folder that keeps what was computed across restarts ("" = none), and what all of it may
+    /// take: 0 = automatic (10 % of the free space, at most 10 GiB), -1 = nothing is kept or read.
     std::string cache_dir;
     std::int64_t cache_budget_bytes = 0;
-    bool permute_pages = false;        ///< tests: hand out KV pages in scrambled order
-    bool self_check = false;           ///< tests: verify the KV bookkeeping whenever idle
+    bool permute_pages = false;  ///< tests: hand out KV pages in scrambled order
+    bool self_check = false;     ///< tests: verify the KV bookkeeping whenever idle
 };
 
 /// Speculation: tokens that probably follow are verified together. Faster, never another answer.

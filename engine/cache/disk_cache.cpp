@@ -131,8 +131,8 @@ void DiskCache::advance(Restore& restore, Sequence& seq, bool may_evict) {
     const int end = (piece.n_use + kPageTokens - 1) / kPageTokens;
     const int from = (seq.n_cached - piece.first) / kPageTokens;
     const int n = std::clamp(static_cast<int>(kReadBytes / page_bytes), 1, end - from);
-    const int n_covered = std::min(piece.first + (from + n) * kPageTokens,
-                                   piece.first + piece.n_use);
+    const int n_covered =
+        std::min(piece.first + (from + n) * kPageTokens, piece.first + piece.n_use);
     if (!prefixes_.reserve(seq, n_covered, may_evict)) return restore.clear();
     buffer_.resize(index(n) * static_cast<std::size_t>(page_bytes));
     if (auto read = restore.open_.read_pages(from, n, buffer_); !read) {

@@ -116,8 +116,7 @@ std::vector<std::uint8_t> DiskCache::copy_block(const Pending& p, RecordName& na
     name = name_of(p, p.next);
     const auto tokens = block_of(p.tokens, p.next);
     const std::size_t n_known = p.next * kBlockTokens + tokens.size();
-    const std::vector<std::int32_t> pages =
-        prefixes_.pages_of(std::span(p.tokens).first(n_known));
+    const std::vector<std::int32_t> pages = prefixes_.pages_of(std::span(p.tokens).first(n_known));
     if (pages.empty()) return {};
     const auto page_bytes = static_cast<std::size_t>(kv_.page_bytes_all());
     RecordHeader h;
@@ -133,8 +132,8 @@ std::vector<std::uint8_t> DiskCache::copy_block(const Pending& p, RecordName& na
     for (std::size_t i = 0; i < n_pages; ++i) {
         const auto to = std::span(bytes).subspan(kRecordHeaderBytes + i * page_bytes, page_bytes);
         kv_.read_page(pages[p.next * kBlockPages + i], to.data());
-        const std::size_t n_valid = std::min<std::size_t>(kPageTokens,
-                                                          tokens.size() - i * kPageTokens);
+        const std::size_t n_valid =
+            std::min<std::size_t>(kPageTokens, tokens.size() - i * kPageTokens);
         if (n_valid < kPageTokens) kv_.blank(to, static_cast<int>(n_valid));
         h.page_hashes.push_back(hash_bytes(to));
     }

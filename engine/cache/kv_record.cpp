@@ -67,8 +67,8 @@ std::string short_name(std::string_view name) {
 bool read_hex(std::string_view digits, std::uint64_t& value) {
     const auto [end, error] =
         std::from_chars(digits.data(), digits.data() + digits.size(), value, 16);
-    const bool is_lower = std::none_of(digits.begin(), digits.end(),
-                                       [](char c) { return c >= 'A' && c <= 'F'; });
+    const bool is_lower =
+        std::none_of(digits.begin(), digits.end(), [](char c) { return c >= 'A' && c <= 'F'; });
     return error == std::errc{} && end == digits.data() + digits.size() && is_lower;
 }
 
@@ -183,8 +183,8 @@ std::optional<RecordName> RecordName::parse(std::string_view file) {
     std::uint64_t n = 0;
     if (file[16] != '-' || file[49] != '-' || !read_hex(file.substr(0, 16), name.parent) ||
         !read_hex(file.substr(17, 16), name.own.high) ||
-        !read_hex(file.substr(33, 16), name.own.low) || !read_hex(file.substr(50, 3), n) ||
-        n < 1 || n > kBlockTokens) {
+        !read_hex(file.substr(33, 16), name.own.low) || !read_hex(file.substr(50, 3), n) || n < 1 ||
+        n > kBlockTokens) {
         return std::nullopt;
     }
     name.n_tokens = static_cast<int>(n);

@@ -70,8 +70,7 @@ struct RecordHeader {
 
     int n_pages() const { return static_cast<int>(page_hashes.size()); }
     std::int64_t file_bytes() const {
-        return static_cast<std::int64_t>(kRecordHeaderBytes) +
-               std::int64_t{page_bytes} * n_pages();
+        return static_cast<std::int64_t>(kRecordHeaderBytes) + std::int64_t{page_bytes} * n_pages();
     }
 };
 

@@ -98,8 +98,8 @@ Result<void> RecordFile::read_pages(int first, int n, std::span<std::uint8_t> to
     const std::size_t page_bytes = header_.page_bytes;
     HEARTH_CHECK(first >= 0 && n >= 0 && first + n <= header_.n_pages());
     HEARTH_CHECK(to.size() == static_cast<std::size_t>(n) * page_bytes);
-    const std::int64_t at = static_cast<std::int64_t>(kRecordHeaderBytes) +
-                            std::int64_t{first} * header_.page_bytes;
+    const std::int64_t at =
+        static_cast<std::int64_t>(kRecordHeaderBytes) + std::int64_t{first} * header_.page_bytes;
     if (!read_all(file_.get(), to, at)) return fail(Errc::failed, "{}: {}", path_, reason());
     for (int i = 0; i < n; ++i) {
         const auto page = to.subspan(static_cast<std::size_t>(i) * page_bytes, page_bytes);

@@ -136,11 +136,10 @@ Result<RecordStore::Put> RecordStore::put(const Hash128& identity, const RecordN
     const auto room = budget_bytes_ - static_cast<std::int64_t>(bytes.size());
     if (room < 0) return Put::no_room;
     Scan s = scan();
-    const bool has_parent =
-        name.parent == identity.high ||
-        std::any_of(s.records.begin(), s.records.end(), [&](const Record& r) {
-            return r.folder == folder && r.name.own.high == name.parent;
-        });
+    const bool has_parent = name.parent == identity.high ||
+                            std::any_of(s.records.begin(), s.records.end(), [&](const Record& r) {
+                                return r.folder == folder && r.name.own.high == name.parent;
+                            });
     if (!has_parent) return Put::no_room;  // evicted meanwhile: nobody would find this one
     make_room(s, room, name.parent);
     if (s.total_bytes > room) return Put::no_room;
@@ -283,8 +282,8 @@ std::int64_t automatic_cache_budget(const std::string& folder) {
         if (slash == std::string::npos || slash == 0) return kMost / 10;
         existing.resize(slash);
     }
-    const auto free = static_cast<std::int64_t>(status.f_bavail) *
-                      static_cast<std::int64_t>(status.f_frsize);
+    const auto free =
+        static_cast<std::int64_t>(status.f_bavail) * static_cast<std::int64_t>(status.f_frsize);
     return std::min(kMost, (free + RecordStore(folder, 0).total_bytes()) / 10);
 }
 

@@ -91,7 +91,7 @@ class Job {
     void complete_stats(const std::string& backend);
 
     Sequence sequence;
-    PrefixCache::Lease lease;  ///< null while the sequence has no pages
+    PrefixCache::Lease lease;    ///< null while the sequence has no pages
     DiskCache::Restore restore;  ///< what is to be read before the rest is computed
     SpeculationTurn speculation;
     Stats stats;             ///< cached_… tokens, times of steps and reading are the worker's

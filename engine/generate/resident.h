@@ -32,8 +32,8 @@ struct Resident {
     ChunkSize chunk{0, 0};
     std::unique_ptr<KvCache> kv;
     std::unique_ptr<PrefixCache> prefixes;  ///< after kv: its pages go back first
-    std::unique_ptr<DiskCache> disk;        ///< after prefixes; null: EngineOptions::cache_dir is ""
-    bool self_check = false;                ///< EngineOptions::self_check
+    std::unique_ptr<DiskCache> disk;  ///< after prefixes; null: EngineOptions::cache_dir is ""
+    bool self_check = false;          ///< EngineOptions::self_check
     std::unique_ptr<Activations> activations;
     std::unique_ptr<Speculator> speculator;
 

@@ -47,12 +47,13 @@ bool Worker::restore() {
 void Worker::note_for_disk(const Job& job) {
     if (!resident_->disk || !job.keeps_pages() || job.is_private()) return;
     const Sequence& seq = job.sequence;
-    resident_->disk->note(
-        job.conversation(),
-        std::span(seq.tokens).first(static_cast<std::size_t>(seq.n_cached)));
+    resident_->disk->note(job.conversation(),
+                          std::span(seq.tokens).first(static_cast<std::size_t>(seq.n_cached)));
 }
 
-bool Worker::can_save() const { return resident_ && resident_->disk && resident_->disk->can_save(); }
+bool Worker::can_save() const {
+    return resident_ && resident_->disk && resident_->disk->can_save();
+}
 
 void Worker::save_one() {
     if (can_save()) resident_->disk->save_one();

@@ -234,7 +234,8 @@ void run_dynamic(const Op& op, const Context& c) {
         while (i >= (parts[p].units + run - 1) / run) i -= (parts[p++].units + run - 1) / run;
         Unit item[kMostUnits];
         int n = 0;
-        for (std::int64_t u = i * run; u < std::min<std::int64_t>(parts[p].units, (i + 1) * run); ++u)
+        for (std::int64_t u = i * run; u < std::min<std::int64_t>(parts[p].units, (i + 1) * run);
+             ++u)
             item[n++] = unit_at(parts[p], u);
         run_units(op, c, item, n);
     }

@@ -67,7 +67,7 @@ class EngineClient {
     std::map<RequestId, Answer> answers;
     std::vector<std::string> unloaded;
     std::vector<std::string> notes;  ///< of no request
-    std::vector<RequestId> ended;  ///< in order
+    std::vector<RequestId> ended;    ///< in order
 
   private:
     void take(event::Queued& e) {

@@ -1,8 +1,9 @@
-// Chat templates: a template and what is said, both from the input. Whatever a file's template holds,
-// compiling and rendering end in a text or in a sentence, within the budgets of time and memory, and
-// nothing that the user wrote comes out as the template's own words.
+// Chat templates: a template and what is said, both from the input. Whatever a file's template
+// holds, compiling and rendering end in a text or in a sentence, within the budgets of time and
+// memory, and nothing that the user wrote comes out as the template's own words.
 //
-// input    line 1: the user's message, or a JSON object that is the whole context; rest: the template.
+// input    line 1: the user's message, or a JSON object that is the whole context; rest: the
+// template.
 
 #include <cstdint>
 #include <cstdlib>
@@ -35,9 +36,10 @@ void check_origins(const ChatTemplate& compiled, std::string_view message) {
     std::string content(kMark);
     content += message;
     content += kMark;
-    const std::vector<ChatMessage> messages = {
-        {"system", content, {}}, {"user", content, {}}, {"assistant", content, {1, 2, 3}},
-        {"user", content, {}}};
+    const std::vector<ChatMessage> messages = {{"system", content, {}},
+                                               {"user", content, {}},
+                                               {"assistant", content, {1, 2, 3}},
+                                               {"user", content, {}}};
     RenderOptions options;
     options.bos_token = "<s>";
     options.eos_token = "</s>";

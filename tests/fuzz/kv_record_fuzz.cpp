@@ -1,6 +1,6 @@
-// Any bytes as a cache record: refused with a sentence, or a header whose every count holds and that
-// reads the same when it is written again.
-// Corpus: tests/fuzz/corpus/kv_record, written by the test "[.write_corpus_kv]" of generate_tests.
+// Any bytes as a cache record: refused with a sentence, or a header whose every count holds and
+// that reads the same when it is written again. Corpus: tests/fuzz/corpus/kv_record, written by the
+// test "[.write_corpus_kv]" of generate_tests.
 
 #include <algorithm>
 #include <cstdlib>

@@ -78,11 +78,24 @@ TEST_CASE("counts that cannot be are refused also with a right checksum", "[kv_r
         std::size_t at;
         std::uint32_t value;
     };
-    for (const Change c : {Change{8, 0},           {8, 2},           {12, 0},      {12, 8192},
-                           {64, 0xffffffff},       {64, 16},         {68, 0},      {68, 257},
-                           {68, 0xffffffff},       {68, 39},         {72, 0},      {72, 2},
-                           {72, 0xffffffff},       {76, 0},          {76, 97},     {76, 0xffffffff},
-                           {128, 0x7fffffff},      {16 + 32, 1}}) {
+    for (const Change c : {Change{8, 0},
+                           {8, 2},
+                           {12, 0},
+                           {12, 8192},
+                           {64, 0xffffffff},
+                           {64, 16},
+                           {68, 0},
+                           {68, 257},
+                           {68, 0xffffffff},
+                           {68, 39},
+                           {72, 0},
+                           {72, 2},
+                           {72, 0xffffffff},
+                           {76, 0},
+                           {76, 97},
+                           {76, 0xffffffff},
+                           {128, 0x7fffffff},
+                           {16 + 32, 1}}) {
         CAPTURE(c.at, c.value);
         const auto read = parse_record_header(forged(r.bytes, c.at, c.value), size);
         REQUIRE_FALSE(read);
