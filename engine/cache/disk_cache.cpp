@@ -16,23 +16,38 @@ namespace {
 constexpr std::int64_t kReadBytes = 2 << 20;
 /// Files that the kernel is told of ahead of the one being read.
 constexpr std::size_t kReadAhead = 4;
-/// Headers read at a fork of many texts; those used last are not preferred, names have no order.
-constexpr int kMostCandidates = 256;
+/// Headers read at a fork of many texts: those used last.
+constexpr std::size_t kMostCandidates = 256;
 
 std::size_t index(int n) { return static_cast<std::size_t>(n); }
 
 }  // namespace
+
+/// Records that go on from `parent`; of very many, those used last.
+std::vector<const RecordName*> DiskCache::candidates(const std::vector<RecordName>& names,
+                                                     const Hash128& parent) const {
+    std::vector<const RecordName*> out;
+    for (const RecordName& name : names) {
+        if (name.parent == parent.high) out.push_back(&name);
+    }
+    if (out.size() <= kMostCandidates) return out;
+    std::vector<std::pair<std::int64_t, const RecordName*>> by_use;
+    for (const RecordName* name : out) {
+        by_use.emplace_back(-modified_ns(store_.path_of(identity_, *name)), name);
+    }
+    std::nth_element(by_use.begin(), by_use.begin() + kMostCandidates, by_use.end());
+    for (std::size_t i = 0; i < kMostCandidates; ++i) out[i] = by_use[i].second;
+    out.resize(kMostCandidates);
+    return out;
+}
 
 /// The record behind `parent` that begins with most of `rest`, and how much that is.
 const RecordName* DiskCache::longest(const std::vector<RecordName>& names, const Hash128& parent,
                                      std::span<const std::int32_t> rest, int& n_common) {
     const RecordName* best = nullptr;
     n_common = 0;
-    int n_seen = 0;
-    for (const RecordName& name : names) {
-        if (name.parent != parent.high || n_seen == kMostCandidates) continue;
-        ++n_seen;
-        const std::string path = store_.path_of(identity_, name);
+    for (const RecordName* name : candidates(names, parent)) {
+        const std::string path = store_.path_of(identity_, *name);
         const auto record = RecordFile::open(path);
         if (!record) {
             remove_damaged(path, record.error().what);
@@ -43,7 +58,7 @@ const RecordName* DiskCache::longest(const std::vector<RecordName>& names, const
         const std::size_t limit = std::min(t.size(), rest.size());
         int n = 0;
         while (index(n) < limit && t[index(n)] == rest[index(n)]) ++n;
-        if (n > n_common) best = &name, n_common = n;
+        if (n > n_common) best = name, n_common = n;
     }
     return best;
 }

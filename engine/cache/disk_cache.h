@@ -89,6 +89,8 @@ class DiskCache {
                const std::vector<std::uint8_t>& bytes);
     RecordName name_of(const Pending& p, std::size_t block) const;
     Hash128 parent_of(const Pending& p, std::size_t block) const;
+    std::vector<const RecordName*> candidates(const std::vector<RecordName>& names,
+                                              const Hash128& parent) const;
     const RecordName* longest(const std::vector<RecordName>& names, const Hash128& parent,
                               std::span<const std::int32_t> rest, int& n_common);
     bool open_piece(Restore& restore, const Sequence& seq);

@@ -131,6 +131,11 @@ std::vector<std::string> list_names(const std::string& folder) {
     return out;
 }
 
+std::int64_t modified_ns(const std::string& path) {
+    struct stat status = {};
+    return ::stat(path.c_str(), &status) == 0 ? nanoseconds(status.st_mtim) : 0;
+}
+
 std::string read_small_file(const std::string& path, std::size_t most_bytes) {
     const FileHandle file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
     struct stat status = {};

@@ -57,6 +57,8 @@ struct FileInfo {
 std::vector<FileInfo> list_folder(const std::string& folder);
 /// The names alone: no look at each file.
 std::vector<std::string> list_names(const std::string& folder);
+/// Of one file; 0 when it is not there.
+std::int64_t modified_ns(const std::string& path);
 std::string read_small_file(const std::string& path, std::size_t most_bytes);
 
 /// Makes a folder and those above it, for this user alone.
