@@ -423,6 +423,65 @@ TEST_CASE("a pool too small for what is on disk computes with the same bits",
     }
 }
 
+TEST_CASE("a model that left memory reads its chats from disk when it comes back",
+          "[engine][disk][unload]") {
+    EngineOptions o = with_cache(test::temporary_folder("disk"));
+    const Request request = raw_request("chat", tiny_ids(500), 6);
+    const Answer reference = cold(request);
+    SECTION("unloaded because nobody used it") {
+        o.keep_alive_s = 0;
+        EngineClient client(o);
+        client.run(request);
+        client.pump_until([&] { return client.unloaded.size() == 1; });
+        const Answer a = client.run(request);
+        CHECK(a.stats.cached_disk_tokens == 499);
+        check_same(a, reference);
+    }
+    SECTION("for another model and back") {
+        Request other = request;
+        test::TinyOptions seeded;
+        seeded.seed = 2;
+        other.model_path = test::tiny_path("seed2", seeded);
+        const Answer other_reference = cold(other);
+        EngineClient client(o);
+        for (int round = 0; round < 3; ++round) {
+            const Answer a = client.run(request);
+            CHECK(a.stats.cached_disk_tokens == (round == 0 ? 0 : 499));
+            check_same(a, reference);
+            const Answer b = client.run(other);
+            CHECK(b.stats.cached_disk_tokens == (round == 0 ? 0 : 499));
+            check_same(b, other_reference);
+        }
+    }
+}
+
+TEST_CASE("conversations in any order, across restarts, reuse all that was computed",
+          "[engine][disk][law1][property]") {
+    const EngineOptions o = with_cache(test::temporary_folder("disk"));
+    std::vector<Request> chats;
+    for (int i = 0; i < 4; ++i) {
+        auto ids = tiny_ids(270, i / 2);  // two and two begin alike
+        ids.push_back(20 + i);
+        chats.push_back(raw_request("chat" + std::to_string(i), ids, 7));
+    }
+    std::vector<int> n_known(4, 0);
+    unsigned state = 3;
+    auto client = std::make_unique<EngineClient>(o);
+    for (int step = 0; step < 24; ++step) {
+        state = state * 1103515245u + 12345u;
+        const std::size_t i = state / 65536 % 4;
+        if (state / 131072 % 3 == 0) client = std::make_unique<EngineClient>(o);
+        CAPTURE(step, i);
+        Request& request = chats[i];
+        const Answer a = client->run(request);
+        CHECK(a.stats.cached_tokens >= n_known[i]);
+        CHECK(a.stats.cached_tokens == a.stats.cached_ram_tokens + a.stats.cached_disk_tokens);
+        check_same(a, cold(request));
+        n_known[i] = static_cast<int>(request.raw_ids.size()) + 6;
+        request = next_turn(request, a, 30, step);
+    }
+}
+
 TEST_CASE("a thousand turns and a thousand stops leave pages, memory and files flat",
           "[engine][disk][soak]") {
     const std::string folder = test::temporary_folder("disk");
