@@ -214,7 +214,12 @@ std::string stats_line(const ReplSession& s) {
     }
     out += fmt::format(" · first {:.2f} s · prompt {}", stats.first_token_ms / 1000,
                        grouped(stats.prompt_tokens));
-    if (stats.cached_tokens > 0) out += fmt::format(" ({} cached)", grouped(stats.cached_tokens));
+    if (stats.cached_disk_tokens > 0) {
+        out += fmt::format(" ({} cached, {} of them on disk)", grouped(stats.cached_tokens),
+                           grouped(stats.cached_disk_tokens));
+    } else if (stats.cached_tokens > 0) {
+        out += fmt::format(" ({} cached)", grouped(stats.cached_tokens));
+    }
     if (stats.prefill_ms > 0 && stats.prompt_tokens > stats.cached_tokens) {
         out += fmt::format(", {:.0f}/s", stats.prefill_tok_s());
     }
