@@ -65,6 +65,7 @@ const RecordName* DiskCache::longest(const std::vector<RecordName>& names, const
 
 DiskCache::Restore DiskCache::find(std::span<const std::int32_t> tokens, int n_known, bool mark) {
     Restore restore;
+    if (n_known >= static_cast<int>(tokens.size())) return restore;
     const std::vector<RecordName> names = store_.names(identity_);
     if (names.empty()) return restore;
     std::map<Hash128, const RecordName*> by_own;

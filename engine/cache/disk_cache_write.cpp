@@ -205,10 +205,11 @@ void DiskCache::write(std::uint64_t serial, const std::string& conversation, con
         const std::lock_guard lock(mutex_);
         if (broken_ || abandoned_.count(serial) > 0) return;
     }
+    const auto header = parse_record_header(bytes, static_cast<std::int64_t>(bytes.size()));
+    HEARTH_CHECK(header.has_value());
+    if (!name.is_whole() && store_.is_covered(identity_, name, header->tokens)) return;
     const auto put = store_.put(identity_, name, bytes);
     if (put && *put == RecordStore::Put::written) {
-        const auto header = parse_record_header(bytes, static_cast<std::int64_t>(bytes.size()));
-        HEARTH_CHECK(header.has_value());
         store_.supersede(identity_, conversation, name, header->tokens);
     }
     const std::lock_guard lock(mutex_);

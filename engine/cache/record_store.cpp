@@ -201,6 +201,18 @@ std::set<Hash128> RecordStore::others_own(const std::string& folder,
     return out;
 }
 
+bool RecordStore::is_covered(const Hash128& identity, const RecordName& name,
+                             std::span<const std::int32_t> tokens) const {
+    for (const RecordName& other : names(identity)) {
+        if (other.parent != name.parent || other.n_tokens <= name.n_tokens) continue;
+        const auto record = RecordFile::open(path_of(identity, other));
+        if (record && std::equal(tokens.begin(), tokens.end(), record->header().tokens.begin())) {
+            return true;
+        }
+    }
+    return false;
+}
+
 void RecordStore::supersede(const Hash128& identity, const std::string& conversation,
                             const RecordName& name, std::span<const std::int32_t> tokens) {
     const std::string folder = folder_of(identity);

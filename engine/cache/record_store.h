@@ -58,6 +58,9 @@ class RecordStore {
     /// These records, present or to come, belong to the conversation from now on.
     Result<void> claim(const Hash128& identity, const std::string& conversation,
                        std::span<const Hash128> own);
+    /// A longer record begins with these tokens of this block.
+    bool is_covered(const Hash128& identity, const RecordName& name,
+                    std::span<const std::int32_t> tokens) const;
     /// Removes shorter ends of the text that this record holds whole, unless another conversation
     /// has them.
     void supersede(const Hash128& identity, const std::string& conversation, const RecordName& name,

@@ -195,6 +195,19 @@ TEST_CASE("a deleted chat leaves no record behind", "[engine][disk]") {
     CHECK(files(folder, ".chat").empty());
 }
 
+TEST_CASE("a turn stopped early writes nothing that a longer record has", "[engine][disk]") {
+    const std::string folder = test::temporary_folder("disk");
+    const EngineOptions o = with_cache(folder);
+    Request request = raw_request("chat", tiny_ids(600), 6);
+    restarted(o, request);
+    const auto before = files(folder, ".kv");
+    CHECK(before.size() == 3);
+    request.raw_ids.resize(560);
+    request.sampling.max_tokens = 1;
+    CHECK(restarted(o, request).stats.cached_disk_tokens == 559);
+    CHECK(files(folder, ".kv") == before);
+}
+
 TEST_CASE("a private chat and a background job leave no byte on disk", "[engine][disk][privacy]") {
     const std::string folder = test::temporary_folder("disk");
     Request request = raw_request("secret", tiny_ids(300), 5);
