@@ -53,7 +53,11 @@ const RecordName* DiskCache::longest(const std::vector<RecordName>& names, const
             remove_damaged(path, record.error().what);
             continue;
         }
-        if (record->header().parent != parent) continue;
+        if (record->header().own != name->own) {
+            remove_damaged(path, path + ": it holds something else than its name says");
+            continue;
+        }
+        if (record->header().parent != parent) continue;  // it only begins with the same digits
         const std::vector<std::int32_t>& t = record->header().tokens;
         const std::size_t limit = std::min(t.size(), rest.size());
         int n = 0;
