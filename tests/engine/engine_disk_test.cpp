@@ -522,7 +522,7 @@ TEST_CASE("a thousand turns and a thousand stops leave pages, memory and files f
     }
     CHECK(client.engine().memory().pages_in_use <= 128);
 #ifndef __SANITIZE_ADDRESS__  // it keeps what was freed
-    CHECK(resident_memory_bytes() < memory_bytes + (4 << 20));
+    CHECK(resident_memory_bytes() < memory_bytes + (8 << 20));
 #endif
     CHECK(files(folder, ".kv").size() + files(folder, ".chat").size() <= n_files + 20);
     for (int i = 0; i < 50; ++i) client.engine().forget("chat" + std::to_string(i));
