@@ -65,6 +65,8 @@ std::string DiskCache::take_notice() {
 // --- the engine thread ---------------------------------------------------------------------------
 
 void DiskCache::note(const std::string& conversation, std::span<const std::int32_t> tokens) {
+    // What stands behind the end of a text stays here: it may be of another one.
+    if (!kv_.can_blank()) tokens = tokens.first(tokens.size() / kPageTokens * kPageTokens);
     if (tokens.empty()) return;
     {
         const std::lock_guard lock(mutex_);

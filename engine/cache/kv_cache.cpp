@@ -136,7 +136,7 @@ void KvCache::write_page(std::int32_t page, const std::uint8_t* from) {
 
 void KvCache::blank(std::span<std::uint8_t> page, int n_valid) const {
     HEARTH_CHECK(page.size() == static_cast<std::size_t>(page_bytes_all_));
-    HEARTH_CHECK(n_valid > 0 && n_valid <= kPageTokens);
+    HEARTH_CHECK(can_blank() && n_valid > 0 && n_valid <= kPageTokens);
     const auto n = static_cast<std::size_t>(n_valid);
     const auto page_bytes = static_cast<std::size_t>(page_bytes_);
     std::uint8_t* keys = page.data();

@@ -54,6 +54,8 @@ class KvCache {
     /// To and from page_bytes_all() bytes: per layer the keys, then the values.
     void read_page(std::int32_t page, std::uint8_t* to) const;
     void write_page(std::int32_t page, const std::uint8_t* from);
+    /// Pages have the layout that `blank` takes them to have.
+    bool can_blank() const { return backend_.info().name == "cpu"; }
     /// Zeroes what `read_page` gave for positions n_valid … 15 of the page.
     void blank(std::span<std::uint8_t> page, int n_valid) const;
 
