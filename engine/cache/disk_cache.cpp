@@ -106,9 +106,10 @@ DiskCache::Restore DiskCache::find(std::span<const std::int32_t> tokens, int n_k
     return restore;
 }
 
+/// At once, not by the writer: `save_one` must find it gone when this turn's records are written.
 void DiskCache::remove_damaged(const std::string& path, const std::string& why) {
     log(LogLevel::warning, "a cache record is left out and removed: " + why);
-    post([this, path] { store_.remove(path); }, false);
+    store_.remove(path);
 }
 
 void DiskCache::give_up(Restore& restore, const std::string& why) {

@@ -4,8 +4,8 @@
 // and records; does not know requests or scheduling.
 //
 // The engine thread alone touches pages: it reads records into them, and copies at most
-// kWaitingBlocks blocks at a time for the writer thread, which does everything that changes the
-// folder. All calls are from the engine thread.
+// kWaitingBlocks blocks at a time for the writer thread, which does all that changes the folder but
+// removing what is damaged. All calls are from the engine thread.
 
 #include <condition_variable>
 #include <cstdint>
