@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <type_traits>
 #include <variant>
@@ -114,8 +115,10 @@ class EngineClient {
     std::unique_ptr<Engine> engine_;
 };
 
-/// Path of a tiny model, written once per run.
+/// Path of a tiny model, written once per run, whichever threads ask.
 inline const std::string& tiny_path(const std::string& name = "tiny", const TinyOptions& o = {}) {
+    static std::mutex mutex;
+    const std::lock_guard lock(mutex);
     static std::map<std::string, std::string> written;
     static const std::string folder = temporary_folder("engine");
     auto it = written.find(name);

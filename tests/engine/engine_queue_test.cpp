@@ -4,8 +4,10 @@
 #include <atomic>
 #include <cstdio>
 #include <random>
+#include <set>
 #include <thread>
 
+#include "engine/base/mapped_file.h"
 #include "tests/engine/engine_client.h"
 
 namespace hearth {
@@ -226,6 +228,25 @@ TEST_CASE("the wake callback comes for every batch of events", "[engine]") {
         for (const Event& e : engine.poll()) done = done || std::holds_alternative<event::Done>(e);
     }
     CHECK(done);
+}
+
+TEST_CASE("test models are written once and whole, whoever else asks for them or reads them",
+          "[engine][queue]") {
+    // Threads that wrote the same file at once truncated it under each other's mappings.
+    std::vector<std::string> paths(4);
+    {
+        std::vector<std::jthread> threads;
+        for (std::string& path : paths) {
+            threads.emplace_back([&path] { path = tiny_path("asked-by-four"); });
+        }
+    }
+    CHECK(std::set<std::string>(paths.begin(), paths.end()).size() == 1);
+    auto mapped = MappedFile::open(paths[0]);
+    REQUIRE(mapped);
+    const auto before = std::vector(mapped->bytes().begin(), mapped->bytes().end());
+    test::write_file(paths[0], test::Bytes(10, 'x'));
+    CHECK(std::equal(before.begin(), before.end(), mapped->bytes().begin()));
+    CHECK_FALSE(mapped->is_unchanged());
 }
 
 TEST_CASE("many callers at once each get their own answer", "[engine][queue]") {

@@ -1,6 +1,7 @@
 #include "tests/support/gguf_writer.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -144,11 +145,15 @@ Bytes GgufWriter::build() const {
 }
 
 void write_file(const std::string& path, const Bytes& bytes) {
-    std::ofstream f(path, std::ios::binary | std::ios::trunc);
+    static std::atomic<int> counter{0};
+    const std::string part =
+        path + ".part-" + std::to_string(::getpid()) + "-" + std::to_string(counter++);
+    std::ofstream f(part, std::ios::binary | std::ios::trunc);
     f.write(reinterpret_cast<const char*>(bytes.data()),
             static_cast<std::streamsize>(bytes.size()));
     f.close();
     HEARTH_CHECK(f.good());
+    std::filesystem::rename(part, path);
 }
 
 std::string temporary_folder(std::string_view label) {

@@ -66,7 +66,8 @@ void append_u64(Bytes& out, std::uint64_t v);
 /// u64 length, then the bytes.
 void append_string(Bytes& out, std::string_view v);
 
-/// Writes the file, replacing it. Stops the test program when that fails.
+/// Writes the file beside its place and puts it there whole: who reads the old one keeps that.
+/// Stops the test program when that fails.
 void write_file(const std::string& path, const Bytes& bytes);
 /// A fresh empty folder under the system's temporary folder, named after `label`.
 std::string temporary_folder(std::string_view label);

@@ -433,7 +433,8 @@ TEST_CASE("stopped at any moment, drafts leave no page and no token behind",
             REQUIRE(stopped.ids.size() <= reference.ids.size());
             CHECK(std::equal(stopped.ids.begin(), stopped.ids.end(), reference.ids.begin()));
             const auto n_shown = static_cast<int>(r.raw_ids.size() + stopped.ids.size());
-            CHECK(rig.pages() <= n_shown / kPageTokens);
+            // The newest token is not computed yet; the page it belongs to may be kept in part.
+            CHECK(rig.pages() <= (n_shown - 1 + kPageTokens - 1) / kPageTokens);
             // What is kept is good: the whole answer comes out the same.
             if (n_steps % 5 == 0) check_same(rig.run(with_drafts(r, 3)), reference);
             rig.worker().forget("a");
