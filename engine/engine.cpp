@@ -171,6 +171,7 @@ struct LocalEngine::Handle {
                                                   "some are answered",
                                                   kMostRequests)}});
     }
+    void operator()(DraftLoadEnded& d) const { e.end_draft_load(d); }
     void operator()(LoadEnded& l) const { e.end_load(std::move(l.resident)); }
     void operator()(const DiskNews&) const { e.worker_.tell_disk_news(); }
     void operator()(const Quit&) const { e.quit_ = true; }
@@ -252,6 +253,10 @@ void LocalEngine::admit() {
         const bool here = is_resident(request.model_path);
         if (here && !other_model && worker_.n_jobs() < kMostSequences &&
             earlier.count(request.conversation) == 0 && !worker_.is_running(request.conversation)) {
+            if (lacks_draft(request)) {
+                begin_draft_load(queue_[i]);
+                break;
+            }
             Ticket ticket = std::move(queue_[i]);
             queue_.erase(queue_.begin() + static_cast<std::ptrdiff_t>(i));
             start(std::move(ticket));
@@ -304,6 +309,37 @@ void LocalEngine::end_load(Result<std::unique_ptr<Resident>> resident) {
     }
     if (ticket != queue_.end()) ticket->load_ms = (*resident)->load_ms;
     worker_.install(std::move(*resident), [this] { inbox_.push_always(DiskNews{}); });
+    told_loaded_ = false;
+}
+
+/// A model that drafts is read when a request asks for it; what runs goes on meanwhile.
+bool LocalEngine::lacks_draft(const Request& request) const {
+    const Resident& r = *worker_.resident();
+    const std::string& path = request.draft.model_path;
+    return !path.empty() && !request.background && path != r.draft_path &&
+           r.bad_drafts.count(path) == 0;
+}
+
+void LocalEngine::begin_draft_load(const Ticket& ticket) {
+    loading_for_ = ticket.id;
+    loading_path_ = ticket.request.draft.model_path;
+    emit(event::Loading{*loading_for_, loading_path_});
+    if (loader_.joinable()) loader_.join();
+    loader_ = std::jthread([this, path = loading_path_] {
+        DraftLoadEnded ended{path, tl::unexpected<Error>(Error{})};
+        try {
+            ended.drafter = ModelDrafter::load(path, options_, *backend_);
+        } catch (const std::exception& e) {
+            ended.drafter = tl::unexpected<Error>(describe(e));
+        }
+        inbox_.push_always(std::move(ended));
+    });
+}
+
+void LocalEngine::end_draft_load(DraftLoadEnded& ended) {
+    loading_for_.reset();
+    if (worker_.resident() == nullptr) return;  // it left memory while nobody wanted either
+    worker_.set_draft(ended.path, std::move(ended.drafter), told_loaded_);
     told_loaded_ = false;
 }
 

@@ -46,9 +46,14 @@ class LocalEngine final : public Engine {
     struct LoadEnded {
         Result<std::unique_ptr<Resident>> resident;
     };
+    struct DraftLoadEnded {
+        std::string path;
+        Result<std::unique_ptr<ModelDrafter>> drafter;
+    };
     struct DiskNews {};  ///< the writer has room, or something to tell
     struct Quit {};
-    using Command = std::variant<Ticket, Cancel, Forget, Refuse, LoadEnded, DiskNews, Quit>;
+    using Command =
+        std::variant<Ticket, Cancel, Forget, Refuse, LoadEnded, DraftLoadEnded, DiskNews, Quit>;
     struct Handle;  ///< one overload per command
 
     // The engine thread.
@@ -60,6 +65,9 @@ class LocalEngine final : public Engine {
     void start(Ticket ticket);
     void begin_load();
     void end_load(Result<std::unique_ptr<Resident>> resident);
+    bool lacks_draft(const Request& request) const;
+    void begin_draft_load(const Ticket& ticket);
+    void end_draft_load(DraftLoadEnded& ended);
     void tell_queued(Ticket& ticket, int ahead, std::string reason);
     void tell_all_queued();
     std::string why_queued(std::size_t index) const;

@@ -69,6 +69,7 @@ Job::Job(Ticket ticket, std::vector<std::int32_t> prompt, int context_tokens,
     HEARTH_CHECK(n_prompt_ > 0 && n_prompt_ < context_tokens);
     sequence.tokens = std::move(prompt);
     speculation.choice = ticket_.request.draft;
+    if (is_background()) speculation.choice.model_path.clear();  // it takes no pages from others
     if (ticket_.request.want_logits_hash) hasher_ = std::make_unique<RowHasher>();
     stats.prompt_tokens = n_prompt_;
     stats.context_tokens = context_tokens;

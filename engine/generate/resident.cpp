@@ -78,10 +78,31 @@ Result<std::unique_ptr<Resident>> Resident::load(const std::string& path,
     r->speculator = std::make_unique<Speculator>(
         model.tokenizer->vocab_size(),
         [tokenizer = model.tokenizer.get()](std::int32_t id) { return tokenizer->is_eog(id); });
-    r->speculator->add(std::make_unique<LookupDrafter>(), /*is_model=*/false);
+    r->speculator->add(std::make_unique<LookupDrafter>());
     r->load_ms =
         std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
     return r;
+}
+
+void Resident::set_draft(const std::string& draft_file,
+                         Result<std::unique_ptr<ModelDrafter>> drafter) {
+    Result<void> good;
+    if (drafter)
+        good = (*drafter)->pair_with(*model);
+    else
+        good = tl::unexpected<Error>(drafter.error());
+    if (!good) {
+        bad_drafts[draft_file] = good.error().what;
+        const std::string name = drafter ? (*drafter)->model().config.name
+                                         : draft_file.substr(draft_file.rfind('/') + 1);
+        notes.push_back(fmt::format("{} cannot draft for {}: {}; answers come without it", name,
+                                    model->config.name, good.error().what));
+        return;
+    }
+    if (!(*drafter)->pairing().note.empty()) notes.push_back((*drafter)->pairing().note);
+    speculator->remove_models();
+    speculator->add(std::move(*drafter), draft_file);
+    draft_path = draft_file;
 }
 
 }  // namespace hearth

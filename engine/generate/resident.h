@@ -2,6 +2,7 @@
 // Resident: the one model in memory with everything sized for it: KV cache, kept prefixes,
 // working memory, template. Made on a loader thread, then used by the engine thread alone.
 
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -15,6 +16,7 @@
 #include "engine/generate/scheduler.h"
 #include "engine/model/decode.h"
 #include "engine/model/model.h"
+#include "engine/speculate/model_drafter.h"
 #include "engine/speculate/speculator.h"
 
 namespace hearth {
@@ -36,6 +38,11 @@ struct Resident {
     bool self_check = false;          ///< EngineOptions::self_check
     std::unique_ptr<Activations> activations;
     std::unique_ptr<Speculator> speculator;
+    std::string draft_path;                         ///< of the model that drafts; "" = none
+    std::map<std::string, std::string> bad_drafts;  ///< path -> why it cannot; not tried again
+
+    /// Lets a loaded model draft from now on, in place of the one before; or notes why it cannot.
+    void set_draft(const std::string& draft_file, Result<std::unique_ptr<ModelDrafter>> drafter);
 
     static Result<std::unique_ptr<Resident>> load(const std::string& path,
                                                   const EngineOptions& options, Backend& backend);

@@ -56,6 +56,12 @@ void Worker::unload() {
     resident_.reset();
 }
 
+void Worker::set_draft(const std::string& path, Result<std::unique_ptr<ModelDrafter>> drafter,
+                       bool notes_told) {
+    if (notes_told) resident_->notes.clear();
+    resident_->set_draft(path, std::move(drafter));
+}
+
 bool Worker::is_running(const std::string& conversation) const {
     return std::any_of(jobs_.begin(), jobs_.end(),
                        [&](const auto& j) { return j->conversation() == conversation; });
@@ -339,13 +345,15 @@ void Worker::end(Job& ending, FinishReason reason) {
 void Worker::fail(Job& failing, Error error) {
     const std::unique_ptr<Job> job = remove(failing);
     resident_->prefixes->drop(job->sequence, job->lease);
+    resident_->speculator->drop(job->conversation());
     check_idle();
     emit_(event::Failed{job->id(), std::move(error)});
 }
 
 void Worker::check_idle() const {
     if (!resident_->self_check || !jobs_.empty()) return;
-    const std::string wrong = resident_->prefixes->check_idle();
+    std::string wrong = resident_->prefixes->check_idle();
+    if (wrong.empty()) wrong = resident_->speculator->check_idle();
     if (!wrong.empty()) log(LogLevel::error, "KV cache: " + wrong);
     HEARTH_CHECK(wrong.empty());
 }

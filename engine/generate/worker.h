@@ -30,6 +30,10 @@ class Worker {
     void install(std::unique_ptr<Resident> resident, std::function<void()> wake = {});
     /// Writes what waits for the disk first.
     void unload();
+    /// A model for drafting was read, or could not be. The resident's notes say what became of it;
+    /// earlier ones are dropped when they were told.
+    void set_draft(const std::string& path, Result<std::unique_ptr<ModelDrafter>> drafter,
+                   bool notes_told);
 
     int n_jobs() const { return static_cast<int>(jobs_.size()); }
     bool is_running(const std::string& conversation) const;

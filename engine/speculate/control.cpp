@@ -13,6 +13,9 @@ constexpr double kDraftRate = 0.1;
 constexpr int kShortestPause = 8;
 constexpr int kLongestPause = 512;
 constexpr int kProbeTokens = 2;
+constexpr int kFewToRead = 32;     ///< tokens that a probe may read
+constexpr int kUsualAnswer = 300;  ///< tokens; what a reading is expected to be good for, at most
+constexpr double kReadingCost = 0.2;  ///< of a drafted token, before it was measured
 
 }  // namespace
 
@@ -64,7 +67,13 @@ void Control::learned(Pause& p, int n_accepted) {
     p.length = n_accepted > 0 ? kShortestPause : std::min(2 * p.length, kLongestPause);
 }
 
-bool Control::may_ask(const StepState& s) {
+bool Control::pays_to_read(double best_gain, const StepState& s, int n_to_read, int n_left) const {
+    const double each = read_ms_ > 0 ? read_ms_ : kReadingCost * draft_ms_per_token(s);
+    const double saved = (1 - 1 / best_gain) * s.times.ms(1) * std::min(n_left, kUsualAnswer);
+    return n_to_read <= kFewToRead || n_to_read * each <= kReadShare * saved;
+}
+
+bool Control::may_ask(const StepState& s, int n_to_read, int n_left) {
     if (expected_cost_ == 0) return true;
     const double cost = draft_ms_per_token(s), chance = acceptance_.mean();
     double best = 0, expected = 1, reach = 1;
@@ -73,8 +82,10 @@ bool Control::may_ask(const StepState& s) {
         expected += reach;
         best = std::max(best, gain(expected, k * cost, k, s));
     }
-    if (best >= kWorthwhile && debt_ < kFirstLoss) return true;
-    return try_again(pauses_.back());
+    if (best >= kWorthwhile && debt_ < kFirstLoss) {
+        return pays_to_read(best, s, n_to_read, n_left);
+    }
+    return n_to_read <= kFewToRead && try_again(pauses_.back());
 }
 
 bool Control::go_on(const Draft& d, const StepState& s) const {
@@ -130,6 +141,12 @@ void Control::drafted(int n, double ms) {
     const double x = ms / n;
     if (draft_ms_ == 0) draft_ms_ = x;
     draft_ms_ += kDraftRate * (std::min(x, 3 * draft_ms_) - draft_ms_);
+}
+
+void Control::read(int n, double ms) {
+    const double x = ms / n;
+    if (read_ms_ == 0) read_ms_ = x;
+    read_ms_ += kDraftRate * (std::min(x, 3 * read_ms_) - read_ms_);
 }
 
 void Control::plain() { debt_ = std::max(debt_ - kLoss, -kMostCredit); }

@@ -48,8 +48,9 @@ class Control {
   public:
     explicit Control(const Drafter& drafter);
 
-    /// For drafters that cost something: whether to ask it now.
-    bool may_ask(const StepState& s);
+    /// For drafters that cost something: whether to ask it now, with so many tokens to read first
+    /// and at most n_left tokens of the answer to come.
+    bool may_ask(const StepState& s, int n_to_read = 0, int n_left = 1);
     /// Whether one more token would pay, after those in `d`.
     bool go_on(const Draft& d, const StepState& s) const;
     /// How many tokens of `d` to verify; `spent_ms` went into drafting them.
@@ -61,6 +62,8 @@ class Control {
     void wasted(const StepState& s, double spent_ms);
     /// n tokens drafted took `ms`.
     void drafted(int n, double ms);
+    /// n tokens read took `ms`.
+    void read(int n, double ms);
     /// A sequence got a token without drafts.
     void plain();
 
@@ -68,11 +71,14 @@ class Control {
     double draft_ms_per_token(const StepState& s) const;
 
     static constexpr double kWorthwhile = 1.05;
-    static constexpr double kLoss = 0.015;      ///< of the plain time, at most
-    static constexpr double kFirstLoss = 1.0;   ///< plain steps, besides
+    static constexpr double kLoss = 0.015;     ///< of the plain time, at most
+    static constexpr double kFirstLoss = 1.0;  ///< plain steps, besides
+    /// Reading a text is paid in advance: at most this share of what drafting is expected to save.
+    static constexpr double kReadShare = 0.5;
     static constexpr double kMostCredit = 4.0;  ///< plain steps; gains before do not excuse more
 
   private:
+    bool pays_to_read(double best_gain, const StepState& s, int n_to_read, int n_left) const;
     double gain(double expected, double spent_ms, int k, const StepState& s) const;
     struct Pause {
         int since = 0;   ///< tokens since it was declined first
@@ -85,6 +91,7 @@ class Control {
     std::vector<Pause> pauses_;  ///< by bin of the first token; the last one: asking at all
     double expected_cost_;
     double draft_ms_ = 0;  ///< per token; 0 = not measured
+    double read_ms_ = 0;   ///< per token; 0 = not measured
     double debt_ = 0;      ///< plain steps lost by drafting, less what the loss allowance repays
 };
 

@@ -21,6 +21,10 @@ struct Draft {
     /// whose acceptance is measured. As long as ids.
     std::vector<std::uint8_t> bins;
     int drafter = -1;  ///< which of the speculator's; -1 = none
+    /// Tokens of the text that were read before drafting, besides the newest few, and the time.
+    int n_read = 0;
+    double read_ms = 0;
+    bool reads_on = false;  ///< there is more to read: ask again, nothing is wrong
 
     int size() const { return static_cast<int>(ids.size()); }
     void resize(int n) {
@@ -51,10 +55,15 @@ class Drafter {
     /// 0 = free, nothing is asked before drafting.
     virtual double expected_cost() const { return 0; }
 
+    /// Tokens of the text that are to be read before anything can be drafted.
+    virtual int n_to_read(const DraftAsk& ask) {
+        (void)ask;
+        return 0;
+    }
     /// May be empty. Exceptions end the drafter's use, not the answer.
     virtual Draft propose(const DraftAsk& ask) = 0;
 
-    /// An answer of this conversation ended; it may come again.
+    /// An answer of this conversation ended; it may come again. Empty: nothing of it is kept.
     virtual void answered(const std::string& conversation, std::span<const std::int32_t> answer) {
         (void)conversation, (void)answer;
     }
@@ -66,6 +75,8 @@ class Drafter {
         int pages_in_use = 0;
     };
     virtual Memory memory() const { return {}; }
+    /// "" or what is inconsistent while no answer is being computed.
+    virtual std::string check_idle() const { return {}; }
 };
 
 }  // namespace hearth

@@ -7,6 +7,8 @@
 
 #include <fmt/format.h>
 
+#include "engine/base/log.h"
+
 namespace hearth {
 
 namespace {
@@ -23,13 +25,13 @@ Speculator::Speculator(int n_tokens, std::function<bool(std::int32_t)> ends)
     : n_tokens_(n_tokens),
       ends_(std::move(ends)) {}
 
-void Speculator::add(std::unique_ptr<Drafter> drafter, bool is_model) {
+void Speculator::add(std::unique_ptr<Drafter> drafter, std::string model_path) {
     usual_.emplace(static_cast<int>(entries_.size()), Control(*drafter));
-    entries_.push_back({std::move(drafter), is_model});
+    entries_.push_back({std::move(drafter), std::move(model_path)});
 }
 
 void Speculator::remove_models() {
-    while (!entries_.empty() && entries_.back().is_model) {
+    while (!entries_.empty() && entries_.back().is_model()) {
         const int index = static_cast<int>(entries_.size()) - 1;
         usual_.erase(index);
         for (auto& [conversation, talk] : talks_) talk.controls.erase(index);
@@ -57,15 +59,20 @@ void Speculator::cut_impossible(Draft& d) const {
     d.resize(std::min(n, static_cast<int>(d.bins.size())));
 }
 
+void Speculator::give_up(Entry& entry, const std::exception& e) {
+    entry.given_up = true;
+    notes_.push_back(fmt::format("drafting by {} ended ({}); the answer goes on without it",
+                                 entry.drafter->name(), e.what()));
+    log(LogLevel::warning, notes_.back());
+}
+
 Draft Speculator::ask_one(int index, const DraftAsk& ask) {
     Entry& entry = entries_[static_cast<std::size_t>(index)];
     Draft d;
     try {
         d = entry.drafter->propose(ask);
     } catch (const std::exception& e) {
-        entry.given_up = true;
-        notes_.push_back(fmt::format("drafting by {} ended ({}); the answer goes on without it",
-                                     entry.drafter->name(), e.what()));
+        give_up(entry, e);
         return {};
     }
     cut_impossible(d);
@@ -77,8 +84,54 @@ Draft Speculator::ask_one(int index, const DraftAsk& ask) {
     return d;
 }
 
+int Speculator::n_to_read(Entry& entry, const DraftAsk& ask) {
+    if (!entry.is_model()) return 0;
+    try {
+        return entry.drafter->n_to_read(ask);
+    } catch (const std::exception& e) {
+        give_up(entry, e);
+        return 0;
+    }
+}
+
+bool Speculator::wanted(const Entry& entry, const DraftChoice& choice) const {
+    if (entry.given_up) return false;
+    return entry.is_model() ? entry.model_path == choice.model_path : choice.lookup;
+}
+
+Draft Speculator::draft_with(int index, SpeculationTurn& turn, DraftAsk& ask, const StepState& s) {
+    Entry& entry = entries_[static_cast<std::size_t>(index)];
+    const bool fixed = turn.choice.fixed_tokens > 0;
+    Control& c = control(ask.conversation, index);
+    const auto start = SteadyClock::now();
+    const bool may_ask = fixed || c.may_ask(s, n_to_read(entry, ask), turn.n_left);
+    if (!may_ask || entry.given_up) {
+        turn.spent_ms += ms_since(start);
+        return {};
+    }
+    ask.go_on = [&](const Draft& d) { return fixed || c.go_on(d, s); };
+    Draft d = ask_one(index, ask);
+    const double ms = ms_since(start);
+    turn.spent_ms += ms;
+    if (!entry.is_model()) {
+        if (!fixed) d.resize(c.choose(d, s, 0));
+        return d;
+    }
+    const double drafting_ms = turn.drafting_ms = std::max(0.0, ms - d.read_ms);
+    for (Control* each : {&c, &usual_.at(index)}) {
+        if (d.n_read > 0) each->read(d.n_read, d.read_ms);
+        if (d.size() > 0) each->drafted(d.size(), drafting_ms);
+    }
+    if (!fixed) d.resize(c.choose(d, s, drafting_ms));
+    if (d.size() == 0 && !d.reads_on) {
+        for (Control* each : {&c, &usual_.at(index)}) each->wasted(s, drafting_ms);
+    }
+    return d;
+}
+
 Draft Speculator::propose(SpeculationTurn& turn, DraftAsk ask, int n_sequences, int n_rows) {
-    turn.spent_ms = 0;
+    turn.spent_ms = turn.drafting_ms = 0;
+    turn.n_left = ask.most_tokens;
     ask.most_tokens = std::min(ask.most_tokens, StepTimes::kMostRows - n_rows);
     if (ask.most_tokens < 1) return {};
     const int fixed = turn.choice.fixed_tokens;
@@ -87,20 +140,9 @@ Draft Speculator::propose(SpeculationTurn& turn, DraftAsk ask, int n_sequences, 
     if (fixed == 0 && (!times_.knows(n_sequences) || since_plain_ >= kPlainEvery)) return {};
     const StepState s{times_, n_sequences, n_rows};
     for (int i = 0; i < static_cast<int>(entries_.size()); ++i) {
-        const Entry& entry = entries_[static_cast<std::size_t>(i)];
-        const bool wanted = entry.is_model ? !turn.choice.model_path.empty() : turn.choice.lookup;
-        if (entry.given_up || !wanted) continue;
-        Control& c = control(ask.conversation, i);
-        if (fixed == 0 && !c.may_ask(s)) continue;
-        ask.go_on = [&](const Draft& d) { return fixed > 0 || c.go_on(d, s); };
-        const auto start = SteadyClock::now();
-        Draft d = ask_one(i, ask);
-        const double ms = ms_since(start);
-        turn.spent_ms += ms;
-        if (entry.is_model && d.size() > 0) c.drafted(d.size(), ms);
-        if (fixed == 0) d.resize(c.choose(d, s, entry.is_model ? ms : 0));
+        if (!wanted(entries_[static_cast<std::size_t>(i)], turn.choice)) continue;
+        Draft d = draft_with(i, turn, ask, s);
         if (d.size() > 0) return d;
-        if (entry.is_model) c.wasted(s, ms);
     }
     return {};
 }
@@ -129,10 +171,10 @@ void Speculator::verified(SpeculationTurn& turn, const std::string& conversation
     turn.stats.accepted += n_accepted;
     turn.steps_by_drafter.resize(entries_.size());
     ++turn.steps_by_drafter[static_cast<std::size_t>(d.drafter)];
-    const bool is_model = entries_[static_cast<std::size_t>(d.drafter)].is_model;
+    const bool is_model = entries_[static_cast<std::size_t>(d.drafter)].is_model();
     const StepState before{times_, n_sequences, n_rows - d.size()};
     for (Control* c : {&control(conversation, d.drafter), &usual_.at(d.drafter)}) {
-        c->verified(d, n_accepted, n_seen, before, is_model ? actual - step_ms : 0);
+        c->verified(d, n_accepted, n_seen, before, is_model ? turn.drafting_ms : 0);
     }
 }
 
@@ -146,9 +188,13 @@ SpeculationStats Speculator::finish(const SpeculationTurn& turn, const std::stri
     }
     stats.speedup = turn.actual_ms > 0 ? turn.plain_ms / turn.actual_ms : 1;
     for (Entry& entry : entries_) {
-        if (!entry.given_up) entry.drafter->answered(conversation, answer);
+        entry.drafter->answered(conversation, answer);
     }
     return stats;
+}
+
+void Speculator::drop(const std::string& conversation) {
+    for (Entry& entry : entries_) entry.drafter->answered(conversation, {});
 }
 
 void Speculator::forget(const std::string& conversation) {
@@ -165,6 +211,15 @@ Drafter::Memory Speculator::memory() const {
         total.pages_in_use += m.pages_in_use;
     }
     return total;
+}
+
+std::string Speculator::check_idle() const {
+    for (const Entry& entry : entries_) {
+        if (std::string wrong = entry.drafter->check_idle(); !wrong.empty()) {
+            return fmt::format("{}: {}", entry.drafter->name(), wrong);
+        }
+    }
+    return {};
 }
 
 }  // namespace hearth

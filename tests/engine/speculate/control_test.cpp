@@ -209,7 +209,7 @@ TEST_CASE("the plain step is measured again now and then", "[speculate][control]
         double expected_acceptance(int) const override { return 0.95; }
         Draft propose(const DraftAsk& a) override { return drafts(std::min(a.most_tokens, 8)); }
     };
-    s.add(std::make_unique<Eager>(), false);
+    s.add(std::make_unique<Eager>());
     SpeculationTurn turn;
     const std::string talk = "a";
     const std::vector<std::int32_t> history(10, 1);

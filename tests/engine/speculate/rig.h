@@ -13,6 +13,7 @@
 
 #include "engine/generate/setup.h"
 #include "engine/generate/worker.h"
+#include "engine/speculate/lookup.h"
 #include "tests/engine/engine_client.h"
 
 namespace hearth::test {
@@ -73,13 +74,14 @@ class Rig {
     }
 
     Worker& worker() { return *worker_; }
+    Backend& backend() { return *backend_; }
     Resident& resident() { return const_cast<Resident&>(*worker_->resident()); }
     /// Only these draft from now on; what was learned is forgotten.
     void set_drafter(std::unique_ptr<Drafter> drafter, bool is_model = false) {
         const Tokenizer& t = *resident().model->tokenizer;
         resident().speculator = std::make_unique<Speculator>(
             t.vocab_size(), [&t](std::int32_t id) { return t.is_eog(id); });
-        if (drafter) resident().speculator->add(std::move(drafter), is_model);
+        if (drafter) resident().speculator->add(std::move(drafter), is_model ? "any" : "");
     }
 
     RequestId start(Request request) {
