@@ -17,9 +17,11 @@ build=${HEARTH_BUILD_DIR:-build/test}
 export HEARTH_TEST_MODELS=${HEARTH_TEST_MODELS:-$HOME/.cache/hearth-models}
 export LC_ALL=C.UTF-8
 fuzz_seconds=30
+cuda_architectures="80;90"
 if [ $full = 1 ]; then
     export HEARTH_TEST_FULL=1
     fuzz_seconds=600
+    cuda_architectures="80;86;89;90;120;120-ptx"
 fi
 
 # shellcheck disable=SC2086
@@ -32,7 +34,8 @@ names="smollm2 gemma3 qwen2"
 packaging/fetch_models.sh "$HEARTH_TEST_MODELS" $names
 
 step "building in $build"
-cmake -G Ninja -B "$build" -DCMAKE_BUILD_TYPE=Release -DHEARTH_WERROR=ON >/dev/null
+cmake -G Ninja -B "$build" -DCMAKE_BUILD_TYPE=Release -DHEARTH_WERROR=ON \
+    -DHEARTH_CUDA_ARCHITECTURES="$cuda_architectures" >/dev/null
 ninja -C "$build"
 
 step "fuzzing, $fuzz_seconds s a target"

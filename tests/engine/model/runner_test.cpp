@@ -7,6 +7,8 @@
 
 #include <catch2/catch.hpp>
 
+#include "kernels/device.h"
+
 namespace hearth::test {
 
 namespace {
@@ -99,7 +101,7 @@ void Runner::step(std::span<const std::int32_t> ids, std::span<const std::int32_
     backend_.begin(batch);
     decode(model_.config, model_.weights, batch, kv_, **a, backend_);
     REQUIRE(backend_.run());
-    const MatrixView logits = (*a)->logits;
+    const MatrixView logits = on_host(backend_, (*a)->logits);
     for (std::size_t r = 0; r < rows.size(); ++r) {
         const float* row = logits.data + static_cast<std::int64_t>(r) * logits.stride;
         out.emplace_back(row, row + logits.cols);
