@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <filesystem>
+#include <mutex>
 #include <random>
 
 #include <nlohmann/json.hpp>
@@ -26,6 +27,11 @@ std::uint64_t draw_seed() {
 
 }  // namespace
 
+struct ChatController::Wake {
+    std::mutex mutex;
+    std::function<void()> call;
+};
+
 ChatController::ChatController(ChatSetup setup)
     : store_(std::move(setup.store)),
       make_engine_(std::move(setup.make_engine)),
@@ -36,7 +42,8 @@ ChatController::ChatController(ChatSetup setup)
       initial_system_(std::move(setup.system_prompt)),
       want_logits_hash_(setup.want_logits_hash),
       system_prompt_(initial_system_),
-      event_fd_(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {
+      event_fd_(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)),
+      wake_(std::make_unique<Wake>()) {
     for (const std::string& notice : store_->notices()) note(notice);
 }
 
@@ -64,13 +71,20 @@ Result<void> ChatController::ensure_model() const {
                 "no model is chosen; `hearth ls` lists those of this machine");
 }
 
+void ChatController::set_wake(std::function<void()> wake) {
+    const std::lock_guard lock(wake_->mutex);
+    wake_->call = std::move(wake);
+}
+
 Result<void> ChatController::ensure_engine() {
     if (engine_) return {};
     const int descriptor = event_fd_;
-    auto wake = [descriptor] {
+    auto wake = [descriptor, more = wake_.get()] {
         const std::uint64_t one = 1;
         // A full counter means that the reader is awake already.
         [[maybe_unused]] const ssize_t n = ::write(descriptor, &one, sizeof one);
+        const std::lock_guard lock(more->mutex);
+        if (more->call) more->call();
     };
     HEARTH_TRY(engine_, make_engine_(resolve_settings(layers_).engine, wake));
     return {};

@@ -70,6 +70,8 @@ class ChatController {
     /// A descriptor that is readable when there are engine events: for poll(2) beside stdin.
     /// pump() clears it.
     int event_fd() const { return event_fd_; }
+    /// Called from the engine's thread beside the descriptor; must not block. For the window.
+    void set_wake(std::function<void()> wake);
     /// Sentences for the user since the last call (what was limited, not stored, loaded how).
     std::vector<std::string> take_notes();
 
@@ -139,6 +141,8 @@ class ChatController {
     std::vector<std::string> notes_;
     std::unique_ptr<ChatTurn> turn_;  ///< the running request
     int event_fd_ = -1;
+    struct Wake;  ///< what the engine's thread calls; outlives the engine
+    std::unique_ptr<Wake> wake_;
     std::unique_ptr<Engine> engine_;  ///< last: joined before anything its events refer to goes
 };
 

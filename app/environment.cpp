@@ -53,6 +53,7 @@ const std::vector<EnvironmentVariable>& environment_variables() {
         {"XDG_CONFIG_HOME, XDG_DATA_HOME, XDG_STATE_HOME, XDG_CACHE_HOME",
          "where configuration, chats, history and caches are"},
         {"VISUAL, EDITOR", "editor for long messages"},
+        {"DISPLAY, WAYLAND_DISPLAY", "whether there is a place for a window"},
         {"NO_COLOR, TERM", "plain output when NO_COLOR is set or TERM is dumb"},
     };
     return variables;

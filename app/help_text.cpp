@@ -39,6 +39,7 @@ std::size_t distance(const std::string& a, const std::string& b) {
 const std::vector<VerbRow>& verb_rows() {
     static const std::vector<VerbRow> rows = {
         {Verb::run, "run", "chat", "[MODEL] [PROMPT]", "talk with a model, or ask once"},
+        {Verb::window, "window", "gui", "", "the chat in a window (hearth alone opens it too)"},
         {Verb::ls, "ls", "list", "", "models on this machine"},
         {Verb::show, "show", "", "MODEL [info|template|parameters|metadata|license]",
          "what a model file says"},

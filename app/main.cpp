@@ -18,6 +18,8 @@ int run_verb(const hearth::Options& options) {
     switch (options.verb) {
         case hearth::Verb::run:
             return hearth::verb_run(options);
+        case hearth::Verb::window:
+            return hearth::verb_window(options);
         case hearth::Verb::ls:
             return hearth::verb_ls(options);
         case hearth::Verb::show:

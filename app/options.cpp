@@ -115,6 +115,8 @@ void add_verb(CLI::App& app, Draft& draft) {
     switch (o.verb) {
         case Verb::run:
             return add_run(app, draft);
+        case Verb::window:
+            return add_settings(app, draft, true);
         case Verb::inspect:
             add_inspect(app, draft);
             // --context names a file here, so the engine's rows come without it.
@@ -342,6 +344,7 @@ Result<void> add_environment(Draft& draft, Environment environment) {
     o.editor = environment("VISUAL");
     if (o.editor.empty()) o.editor = environment("EDITOR");
     o.term = environment("TERM");
+    o.has_display = !environment("DISPLAY").empty() || !environment("WAYLAND_DISPLAY").empty();
     o.stdin_tty = ::isatty(STDIN_FILENO) != 0;
     o.stdout_tty = ::isatty(STDOUT_FILENO) != 0;
     o.stderr_tty = ::isatty(STDERR_FILENO) != 0;
@@ -354,7 +357,8 @@ void add_config(Options& o) {
     ConfigFile config = read_config_file(o.paths.config_file);
     o.settings.config = std::move(config.settings);
     o.warnings = std::move(config.warnings);
-    if (o.model.empty() && o.verb == Verb::run) o.default_model = config.model;
+    if (o.model.empty() && (o.verb == Verb::run || o.verb == Verb::window))
+        o.default_model = config.model;
     if (!o.system && !config.system.empty()) o.default_system = config.system;
     o.places.own.insert(o.places.own.begin(), config.models.begin(), config.models.end());
 }
@@ -451,6 +455,7 @@ ParsedOptions parse_verb(const VerbRow& row, std::vector<std::string> arguments,
 
 ParsedOptions parse_options(std::vector<std::string> arguments, Environment environment) {
     std::string unknown;
+    const bool bare = arguments.empty();
     const std::string verb = take_verb(arguments, &unknown);
     if (verb.empty()) return unknown_verb(unknown);
     if (verb == "version") return leave(0, version_text());
@@ -463,7 +468,9 @@ ParsedOptions parse_options(std::vector<std::string> arguments, Environment envi
         }
         return leave(0, main_help());
     }
-    return parse_verb(*find_verb(verb), std::move(arguments), environment);
+    ParsedOptions parsed = parse_verb(*find_verb(verb), std::move(arguments), environment);
+    parsed.options.bare = bare;
+    return parsed;
 }
 
 }  // namespace hearth

@@ -13,7 +13,21 @@
 
 namespace hearth {
 
-enum class Verb { run, ls, show, history, rm, paths, cache, inspect, bench, doctor, version, help };
+enum class Verb {
+    run,
+    window,
+    ls,
+    show,
+    history,
+    rm,
+    paths,
+    cache,
+    inspect,
+    bench,
+    doctor,
+    version,
+    help
+};
 
 /// Folders and files in use; none is made by looking.
 struct AppPaths {
@@ -40,9 +54,11 @@ struct Options {
     bool no_log = false;  ///< nothing is stored
     bool color = false;   ///< stdout is a terminal that takes colour (NO_COLOR, TERM=dumb)
     bool stdin_tty = false, stdout_tty = false, stderr_tty = false;
-    std::string log_level;              ///< debug info warning error off
-    std::string editor;                 ///< VISUAL, EDITOR or ""
-    std::string term;                   ///< TERM
+    bool bare = false;         ///< no verb was given, no model, no prompt: what fits the place
+    bool has_display = false;  ///< DISPLAY or WAYLAND_DISPLAY
+    std::string log_level;     ///< debug info warning error off
+    std::string editor;        ///< VISUAL, EDITOR or ""
+    std::string term;          ///< TERM
     std::vector<std::string> warnings;  ///< from the config file, for stderr
 
     // run

@@ -104,7 +104,9 @@ Result<std::unique_ptr<Store>> open_store(const Options& options) {
     return store;
 }
 
-Result<std::unique_ptr<ChatController>> open_chat(const Options& options) {
+namespace {
+
+Result<std::unique_ptr<ChatController>> open_without_model(const Options& options) {
     if (options.no_log && (options.continue_chat || !options.chat.empty())) {
         return fail(Errc::usage,
                     "nothing is stored in this run (--no-log or HEARTH_NO_HISTORY), so there is no "
@@ -127,6 +129,22 @@ Result<std::unique_ptr<ChatController>> open_chat(const Options& options) {
     setup.want_logits_hash = options.json;
     auto chat = std::make_unique<ChatController>(std::move(setup));
     HEARTH_TRY_VOID(choose_chat(*chat, options));
+    return chat;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<ChatController>> open_chat_for_window(const Options& options) {
+    HEARTH_TRY(auto chat, open_without_model(options));
+    if (!chat->view().model_path.empty()) return chat;
+    if (!options.default_model.empty() && chat->set_model(options.default_model)) return chat;
+    const auto last = chat->store().latest();
+    if (last && *last && !(*last)->model.empty()) (void)chat->set_model((*last)->model);
+    return chat;
+}
+
+Result<std::unique_ptr<ChatController>> open_chat(const Options& options) {
+    HEARTH_TRY(auto chat, open_without_model(options));
     HEARTH_TRY_VOID(choose_model(*chat, options));
     if (options.system) HEARTH_TRY_VOID(chat->set_system(*options.system));
     for (const std::string& file : options.files) {

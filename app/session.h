@@ -18,6 +18,8 @@ Result<std::unique_ptr<Store>> open_store(const Options& options);
 /// options say; asks which model when several could be meant and there is a terminal. Errors:
 /// model_not_found when there is no model to take.
 Result<std::unique_ptr<ChatController>> open_chat(const Options& options);
+/// The same for the window: without a model when none is certain, so that it can ask.
+Result<std::unique_ptr<ChatController>> open_chat_for_window(const Options& options);
 
 /// The model's file for verbs that need no chat.
 Result<std::string> model_path_of(const Options& options);

@@ -6,7 +6,8 @@
 
 namespace hearth {
 
-int verb_run(const Options& options);  ///< one-shot, or the terminal chat
+int verb_run(const Options& options);     ///< one-shot, or the terminal chat
+int verb_window(const Options& options);  ///< the chat in a window
 int verb_ls(const Options& options);
 int verb_show(const Options& options);
 int verb_history(const Options& options);

@@ -3,9 +3,11 @@
 HEARTH_BUILD_PACKAGES="g++ cmake ninja-build pkg-config git ca-certificates python3 python3-pip
     libsqlite3-dev libsqlitecpp-dev nlohmann-json3-dev libpcre2-dev
     libutf8proc-dev libcli11-dev libspdlog-dev libfmt-dev libxxhash-dev libexpected-dev
-    libtomlplusplus-dev catch2"
+    libtomlplusplus-dev catch2
+    libimgui-dev libstb-dev libglfw3-dev libgl1 libfreetype-dev libharfbuzz-dev libfribidi-dev
+    libunibreak-dev libfontconfig-dev libmd4c-dev"
 HEARTH_TEST_PACKAGES="clang-14 libclang-rt-14-dev clang-format-14 tmux sqlite3 strace
-    libsentencepiece-dev"
+    libsentencepiece-dev xvfb xdotool imagemagick libgl1-mesa-dri"
 
 step() { printf '\033[1m==> %s\033[0m\n' "$*" >&2; }
 

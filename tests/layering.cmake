@@ -23,3 +23,4 @@ forbid(engine "app/|imgui|GLFW|sentencepiece|cuda|kernels/cpu|kernels/cuda|spdlo
 forbid(engine "sqlite3|SQLiteCpp" "/engine/store/")
 forbid(app "kernels/|cuda|sqlite3|SQLiteCpp|sentencepiece" "")
 forbid(app "engine/(text|model|cache|generate|speculate)/" "")
+forbid(app "imgui|backends/imgui|GLFW|ft2build|hb|fribidi|md4c|fontconfig" "/app/gui/")

@@ -1,0 +1,167 @@
+#!/usr/bin/env python3
+"""The window as a person meets it: under Xvfb, typed at with xdotool, looked at as pixels.
+
+    HEARTH=build/bin/hearth HEARTH_TEST_MODELS=DIR window_test.py [--keep FOLDER]
+
+Needs Xvfb, xdotool and ImageMagick. With --keep the screenshots stay in FOLDER. Each check is a
+sentence; the first one that fails ends the program with 1.
+"""
+
+import argparse
+import os
+import shutil
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+from cli_support import program, starter_model  # noqa: E402
+
+
+class Desk:
+    """A screen of its own with the program in it."""
+
+    def __init__(self, folder, keep):
+        self.folder, self.keep = folder, keep
+        read, write = os.pipe()
+        self.server = subprocess.Popen(
+            ["Xvfb", "-displayfd", str(write), "-screen", "0", "1280x900x24", "-nolisten", "tcp"],
+            pass_fds=[write], stderr=subprocess.DEVNULL)
+        os.close(write)
+        self.display = ":" + os.read(read, 16).decode().strip()
+        os.close(read)
+        self.env = dict(os.environ, DISPLAY=self.display, LC_ALL="C.UTF-8", HOME=folder,
+                        LP_NUM_THREADS="1")
+        for name in ("XDG_STATE_HOME", "XDG_DATA_HOME", "XDG_CONFIG_HOME", "WAYLAND_DISPLAY"):
+            self.env.pop(name, None)
+        self.program = None
+
+    def start(self, *arguments):
+        self.program = subprocess.Popen([program(), *arguments], env=self.env,
+                                        stdin=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        self.wait(lambda: self.xdotool("search", "--name", "Hearth", check=False).strip(),
+                  "a window opens")
+        self.window = self.xdotool("search", "--name", "Hearth").split()[0]
+        self.xdotool("windowfocus", self.window, check=False)
+        self.wait(lambda: self.colours() > 20, "the window shows something")
+
+    def stop(self):
+        if self.program is not None and self.program.poll() is None:
+            self.program.terminate()
+            self.program.wait(20)
+        self.server.terminate()
+        self.server.wait(10)
+
+    def xdotool(self, *arguments, check=True):
+        done = subprocess.run(["xdotool", *arguments], env=self.env, capture_output=True, text=True)
+        if check and done.returncode != 0:
+            raise SystemExit("xdotool %s: %s" % (arguments, done.stderr))
+        return done.stdout
+
+    def key(self, name):
+        # A key that goes down and up at once can be lost by the X test extension.
+        self.xdotool("keydown", name)
+        time.sleep(0.06)
+        self.xdotool("keyup", name)
+
+    def type(self, text):
+        self.xdotool("type", "--delay", "30", text)
+        time.sleep(0.3)
+
+    def shot(self, name):
+        path = os.path.join(self.keep or self.folder, name + ".png")
+        subprocess.run(["import", "-window", "root", path], env=self.env, check=True)
+        return path
+
+    def colours(self):
+        path = self.shot("look")
+        out = subprocess.run(["identify", "-format", "%k", path], capture_output=True, text=True)
+        return int(out.stdout or 0)
+
+    def wait(self, condition, sentence, seconds=60):
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            if condition():
+                print("ok:", sentence)
+                return
+            if self.program is not None and self.program.poll() is not None:
+                break
+            time.sleep(0.2)
+        if self.program is not None and self.program.poll() is not None:
+            print(self.program.stderr.read().decode(errors="replace"), file=sys.stderr)
+        raise SystemExit("FAILED: " + sentence)
+
+
+def messages(folder):
+    path = os.path.join(folder, ".local/share/hearth/hearth.db")
+    if not os.path.exists(path):
+        return []
+    with sqlite3.connect("file:%s?mode=ro" % path, uri=True) as db:
+        return db.execute("select role, content, state from messages order by id").fetchall()
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--keep")
+    keep = parser.parse_args().keep
+    for tool in ("Xvfb", "xdotool", "import"):
+        if shutil.which(tool) is None:
+            raise SystemExit("this test needs %s (packaging/packages.sh names the packages)" % tool)
+    folder = tempfile.mkdtemp()
+    models = os.path.join(folder, ".local/share/hearth/models")
+    os.makedirs(models)
+    os.symlink(starter_model(), os.path.join(models, "smollm2-135m-q4_1.gguf"))
+    desk = Desk(folder, keep)
+    try:
+        run(desk, folder)
+    finally:
+        desk.stop()
+        shutil.rmtree(folder, ignore_errors=True)
+    print("The window starts, chats and stops as it should.")
+
+
+def run(desk, folder):
+    desk.start()
+    desk.shot("first-start")
+    desk.key("Return")  # the first model of the list
+    time.sleep(0.5)
+    desk.type("Say hello")
+    desk.shot("typed")
+    desk.key("Return")
+    desk.wait(lambda: [m for m in messages(folder) if m[0] == "user" and m[1] == "Say hello"],
+              "the question is in the database")
+    desk.wait(lambda: [m for m in messages(folder) if m[0] == "assistant" and len(m[1]) > 1],
+              "an answer comes and is stored")
+    desk.key("Escape")
+    time.sleep(1.0)
+    desk.shot("answered")
+    desk.key("F1")
+    time.sleep(0.5)
+    desk.shot("shortcuts")
+    desk.key("Escape")
+    idle_ticks(desk)
+    desk.program.terminate()
+    desk.program.wait(20)
+    print("ok: SIGTERM ends the program")
+
+
+def idle_ticks(desk):
+    """Nothing happens: nothing is computed."""
+    def ticks():
+        with open("/proc/%d/stat" % desk.program.pid) as file:
+            fields = file.read().rsplit(")", 1)[1].split()
+        return int(fields[11]) + int(fields[12])
+    time.sleep(8.0)  # the answer is over, short messages are gone
+    before = ticks()
+    time.sleep(5.0)
+    spent = ticks() - before
+    print("ok: %d ticks in 5 idle seconds" % spent)
+    # One tick is the least that can be counted.
+    if spent > 2:
+        raise SystemExit("FAILED: an idle window computes: %d ticks in 5 s" % spent)
+
+
+if __name__ == "__main__":
+    main()
