@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "engine/store/migrations.h"
+#include "engine/store/network_drive.h"
 
 namespace hearth::store {
 namespace {
@@ -65,7 +66,9 @@ Result<bool> prepare_file(const std::string& path) {
     if (info.st_size > 0 && info.st_size < kSmallestPage)
         return tl::unexpected<Error>(damaged(path, "the file is too short"));
     // SQLite deletes the log beside an empty file, so an emptied database would lose its last hope.
-    if (info.st_size == 0 && file_bytes(path + "-wal") > 0)
+    // Where another process makes the database, the file has its first page before the log begins:
+    // it is measured again after the log was seen.
+    if (info.st_size == 0 && file_bytes(path + "-wal") > 0 && file_bytes(path) == 0)
         return tl::unexpected<Error>(damaged(path, "the file is empty, its log is not"));
     if (::faccessat(AT_FDCWD, path.c_str(), W_OK, AT_EACCESS) != 0) return false;
     if ((info.st_mode & 0077) != 0 && info.st_uid == ::geteuid())
@@ -104,10 +107,47 @@ void Connection::roll_back() noexcept {
     if (::sqlite3_get_autocommit(db_.getHandle()) == 0) db_.tryExec("ROLLBACK");
 }
 
+Connection::Identity Connection::identity() {
+    // One state of the file: read one by one, the answers could be of before and after another
+    // process made the schema.
+    db_.exec("BEGIN DEFERRED");
+    Identity found;
+    try {
+        found.is_empty = db_.execAndGet("SELECT count(*) FROM sqlite_schema").getInt() == 0;
+        found.application = db_.execAndGet("PRAGMA application_id").getInt();
+        found.version = db_.execAndGet("PRAGMA user_version").getInt();
+    } catch (...) {
+        roll_back();
+        throw;
+    }
+    roll_back();
+    return found;
+}
+
+void Connection::choose_journal() {
+    if (network_.empty()) {
+        // WAL: readers and one writer at once. Where the file system cannot, SQLite keeps its
+        // rollback journal, which is as safe, only slower.
+        db_.exec("PRAGMA journal_mode = WAL");
+    } else {
+        // The log's index is memory shared by processes, which ends at the border of one computer:
+        // a second computer would read and write past it.
+        const std::string mode = db_.execAndGet("PRAGMA journal_mode = DELETE").getString();
+        notices_.push_back(fmt::format(
+            "The chat database {} lies on a network drive ({}). {}; a folder on a local disk "
+            "(--data-dir) is safer and faster.",
+            path_, network_,
+            mode == "delete" ? "It is used without a write-ahead log there, which is slower"
+                             : "It has a write-ahead log there: do not open it from a second "
+                               "computer at the same time"));
+    }
+    // FULL: the log is synced at each commit, so what was committed survives a power cut too.
+    db_.exec("PRAGMA synchronous = FULL");
+    db_.exec("PRAGMA journal_size_limit = 16777216");
+}
+
 Result<void> Connection::prepare(bool writable) {
-    const int application = db_.execAndGet("PRAGMA application_id").getInt();
-    const int version = db_.execAndGet("PRAGMA user_version").getInt();
-    const bool is_empty = db_.execAndGet("SELECT count(*) FROM sqlite_schema").getInt() == 0;
+    const auto [application, version, is_empty] = identity();
     if (!is_empty && application != kApplicationId)
         return fail(Errc::failed,
                     "{} is a database of another program, not of Hearth. It has not been changed; "
@@ -130,14 +170,7 @@ Result<void> Connection::prepare(bool writable) {
         notices_.push_back(read_only_because_);
         return {};
     }
-    if (!in_memory_) {
-        // WAL: readers and one writer at once. Where the file system cannot (some network shares)
-        // SQLite keeps its rollback journal, which is as safe, only slower.
-        db_.exec("PRAGMA journal_mode = WAL");
-        // FULL: the log is synced at each commit, so what was committed survives a power cut too.
-        db_.exec("PRAGMA synchronous = FULL");
-        db_.exec("PRAGMA journal_size_limit = 16777216");
-    }
+    if (!in_memory_) choose_journal();
     db_.exec("PRAGMA foreign_keys = ON");
     HEARTH_TRY(const std::string copy,
                make_or_migrate(db_, in_memory_ ? "" : path_, kSchemaVersion, migrations()));
@@ -147,18 +180,25 @@ Result<void> Connection::prepare(bool writable) {
     return {};
 }
 
-Result<std::unique_ptr<Connection>> Connection::open_file(const std::string& path, bool writable) {
+Result<std::unique_ptr<Connection>> Connection::open_file(const std::string& path, bool writable,
+                                                          const std::string& network) {
     std::unique_ptr<Connection> connection(new Connection(open_database(path, writable), path));
+    connection->network_ = network;
     HEARTH_TRY_VOID(connection->prepare(writable));
     return connection;
 }
 
 Result<std::unique_ptr<Connection>> Connection::open(const std::string& path) {
     HEARTH_TRY(const bool writable, prepare_file(path));
+    return open_as(path, writable, network_drive(path));
+}
+
+Result<std::unique_ptr<Connection>> Connection::open_as(const std::string& path, bool writable,
+                                                        const std::string& network) {
     const auto give_up = std::chrono::steady_clock::now() + kPatience;
     for (;;) {
         try {
-            return open_file(path, writable);
+            return open_file(path, writable, network);
         } catch (const SQLite::Exception& e) {
             // Changing to WAL answers "busy" at once when another process is doing the same.
             if (!is_busy(e) || std::chrono::steady_clock::now() > give_up)

@@ -23,6 +23,10 @@ class Connection {
   public:
     /// Opens or makes the file at `path`; see Store::open. Never changes a file it cannot read.
     static Result<std::unique_ptr<Connection>> open(const std::string& path);
+    /// The same for a file of which is known whether it may be written.
+    /// `network`: the kind of network drive that it lies on, "" = a local disk.
+    static Result<std::unique_ptr<Connection>> open_as(const std::string& path, bool writable,
+                                                       const std::string& network = "");
     static Result<std::unique_ptr<Connection>> in_memory();
 
     SQLite::Database& db() { return db_; }
@@ -54,8 +58,16 @@ class Connection {
         : db_(std::move(db)),
           path_(std::move(path)) {}
 
-    static Result<std::unique_ptr<Connection>> open_file(const std::string& path, bool writable);
+    static Result<std::unique_ptr<Connection>> open_file(const std::string& path, bool writable,
+                                                         const std::string& network);
+    /// What the file says it is.
+    struct Identity {
+        int application = 0, version = 0;
+        bool is_empty = true;
+    };
+    Identity identity();
     Result<void> prepare(bool writable);
+    void choose_journal();
     void roll_back() noexcept;
 
     template <typename F>
@@ -86,6 +98,7 @@ class Connection {
     SQLite::Database db_;
     std::string path_;
     bool in_memory_ = false;
+    std::string network_;            ///< kind of network drive, "" = local
     std::string read_only_because_;  ///< a sentence, empty: may be written
     std::vector<std::string> notices_;
 };

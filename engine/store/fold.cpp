@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <vector>
 
 #include <utf8proc.h>
 
@@ -26,26 +27,33 @@ std::size_t character_bytes(std::string_view text, utf8proc_int32_t* code_point)
 
 }  // namespace
 
+namespace {
+
+/// Appends the folded character at the start of `text`; returns its length in `text`.
+std::size_t fold_one(std::string_view text, std::string* out) {
+    if (is_ascii(text[0])) {
+        *out += lower_ascii(text[0]);
+        return 1;
+    }
+    utf8proc_int32_t code_point = -1;
+    const std::size_t n = character_bytes(text, &code_point);
+    const utf8proc_int32_t low = code_point < 0 ? -1 : utf8proc_tolower(code_point);
+    if (low < 0 || low == code_point) {
+        out->append(text.substr(0, n));
+    } else {
+        utf8proc_uint8_t encoded[4];
+        const auto m = utf8proc_encode_char(low, encoded);
+        out->append(reinterpret_cast<const char*>(encoded), static_cast<std::size_t>(m));
+    }
+    return n;
+}
+
+}  // namespace
+
 std::string fold(std::string_view text) {
     std::string out;
     out.reserve(text.size());
-    for (std::size_t i = 0; i < text.size();) {
-        if (is_ascii(text[i])) {
-            out += lower_ascii(text[i++]);
-            continue;
-        }
-        utf8proc_int32_t code_point = -1;
-        const std::size_t n = character_bytes(text.substr(i), &code_point);
-        const utf8proc_int32_t low = code_point < 0 ? -1 : utf8proc_tolower(code_point);
-        if (low < 0 || low == code_point) {
-            out.append(text, i, n);
-        } else {
-            utf8proc_uint8_t encoded[4];
-            const auto m = utf8proc_encode_char(low, encoded);
-            out.append(reinterpret_cast<const char*>(encoded), static_cast<std::size_t>(m));
-        }
-        i += n;
-    }
+    for (std::size_t i = 0; i < text.size();) i += fold_one(text.substr(i), &out);
     return out;
 }
 
@@ -56,6 +64,22 @@ bool Finder::in(std::string_view text) const {
     if (text.empty()) return false;
     const std::string folded = fold(text);
     return ::memmem(folded.data(), folded.size(), needle_.data(), needle_.size()) != nullptr;
+}
+
+std::optional<std::pair<std::size_t, std::size_t>> Finder::where(std::string_view text) const {
+    std::string folded;
+    folded.reserve(text.size());
+    std::vector<std::size_t> from;  // of each folded byte: where its character begins in `text`
+    from.reserve(text.size() + 1);
+    for (std::size_t i = 0; i < text.size();) {
+        const std::size_t n = fold_one(text.substr(i), &folded);
+        from.resize(folded.size(), i);
+        i += n;
+    }
+    from.push_back(text.size());
+    const std::size_t at = folded.find(needle_);
+    if (at == std::string::npos) return std::nullopt;
+    return std::pair(from[at], from[at + needle_.size()]);
 }
 
 std::string first_line(std::string_view text) {

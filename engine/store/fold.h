@@ -2,8 +2,10 @@
 // Text comparison without case, for search and titles: simple case folding per code point, any
 // script, no word boundaries (Chinese and Japanese words have none to offer).
 
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace hearth::store {
 
@@ -16,6 +18,9 @@ class Finder {
     explicit Finder(std::string_view needle);
     /// An empty needle is in every text.
     bool in(std::string_view text) const;
+    /// The first place in `text`, as bytes [begin, end) of it; nullopt when it is nowhere.
+    std::optional<std::pair<std::size_t, std::size_t>> where(std::string_view text) const;
+    const std::string& folded() const { return needle_; }
 
   private:
     std::string needle_;  ///< folded

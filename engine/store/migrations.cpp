@@ -13,6 +13,29 @@ extern const char hearth_store_schema_end[];
 namespace hearth::store {
 namespace {
 
+/// Origins of imports, drafts, the search index. What is there waits to be indexed.
+const char* const kToVersion2 = R"sql(
+CREATE TABLE origins (
+    origin       TEXT NOT NULL PRIMARY KEY,  -- "chatgpt:CHAT", "chatgpt:CHAT#MESSAGE"
+    conversation INTEGER NOT NULL REFERENCES conversations (id) ON DELETE CASCADE,
+    message      INTEGER                     -- NULL: the chat itself
+) STRICT, WITHOUT ROWID;
+CREATE INDEX origins_conversation ON origins (conversation);
+CREATE TABLE drafts (
+    conversation INTEGER PRIMARY KEY,  -- 0: of a chat that has not begun
+    text         TEXT NOT NULL
+) STRICT;
+CREATE VIRTUAL TABLE message_search
+    USING fts5 (text, content = '', detail = none, tokenize = 'trigram case_sensitive 1');
+CREATE VIRTUAL TABLE message_terms USING fts5vocab (message_search, instance);
+CREATE TABLE search_pending (message INTEGER PRIMARY KEY) STRICT;
+CREATE TRIGGER message_added AFTER INSERT ON messages WHEN new.state <> 1
+    BEGIN INSERT OR IGNORE INTO search_pending VALUES (new.id); END;
+CREATE TRIGGER message_ended AFTER UPDATE OF state ON messages WHEN old.state = 1 AND new.state <> 1
+    BEGIN INSERT OR IGNORE INTO search_pending VALUES (new.id); END;
+INSERT INTO search_pending SELECT id FROM messages WHERE state <> 1;
+)sql";
+
 /// Copies the committed state of the file at `path` to a new file and syncs it.
 Result<std::string> copy_before_migration(const std::string& path, int version) {
     std::string copy;
@@ -54,7 +77,10 @@ int user_version(SQLite::Database& db) { return db.execAndGet("PRAGMA user_versi
 
 std::string_view schema_text() { return {hearth_store_schema, hearth_store_schema_end}; }
 
-std::span<const Migration> migrations() { return {}; }
+std::span<const Migration> migrations() {
+    static const Migration kSteps[] = {{2, kToVersion2}};
+    return kSteps;
+}
 
 Result<std::string> make_or_migrate(SQLite::Database& db, const std::string& path, int target,
                                     std::span<const Migration> steps) {

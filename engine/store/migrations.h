@@ -17,7 +17,7 @@ namespace hearth::store {
 /// PRAGMA application_id of our files: "HRTH".
 constexpr int kApplicationId = 0x48525448;
 /// PRAGMA user_version that this program writes.
-constexpr int kSchemaVersion = 1;
+constexpr int kSchemaVersion = 2;
 
 /// The text of schema.sql.
 std::string_view schema_text();

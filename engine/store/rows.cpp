@@ -23,19 +23,6 @@ bool append_ids(const SQLite::Column& column, std::vector<std::int32_t>* ids) {
     return true;
 }
 
-MessageState to_state(int number) {
-    switch (number) {
-        case 0:
-            return MessageState::complete;
-        case 1:
-            return MessageState::streaming;
-        case 3:
-            return MessageState::failed;
-        default:
-            return MessageState::stopped;
-    }
-}
-
 int to_number(MessageState state) {
     switch (state) {
         case MessageState::complete:
@@ -65,9 +52,23 @@ void append_chunks(SQLite::Database& db, MessageId id, std::string* text,
 
 }  // namespace
 
+MessageState to_state(int number) {
+    switch (number) {
+        case 0:
+            return MessageState::complete;
+        case 1:
+            return MessageState::streaming;
+        case 3:
+            return MessageState::failed;
+        default:
+            return MessageState::stopped;
+    }
+}
+
 const char* const kConversationColumns =
     "c.id, coalesce(c.title, c.first_line), c.model, c.system_prompt, c.params_json, "
     "coalesce(c.active_leaf, 0), c.created_ms, c.updated_ms, c.pinned, c.archived, "
+    "coalesce(c.deleted_ms, 0), "
     "(SELECT count(*) FROM messages m WHERE m.conversation = c.id)";
 
 Conversation to_conversation(SQLite::Statement& row) {
@@ -82,7 +83,8 @@ Conversation to_conversation(SQLite::Statement& row) {
     c.updated_ms = row.getColumn(7).getInt64();
     c.pinned = row.getColumn(8).getInt() != 0;
     c.archived = row.getColumn(9).getInt() != 0;
-    c.n_messages = row.getColumn(10).getInt();
+    c.deleted_ms = row.getColumn(10).getInt64();
+    c.n_messages = row.getColumn(11).getInt();
     return c;
 }
 
@@ -212,6 +214,38 @@ std::vector<MessageId> path_to(const std::vector<TreeNode>& tree, MessageId leaf
     }
     std::reverse(ids.begin(), ids.end());
     return ids;
+}
+
+void number_versions(const std::vector<TreeNode>& tree, std::vector<StoredMessage>* messages) {
+    // Children of one parent next to each other, oldest first.
+    std::vector<TreeNode> sorted = tree;
+    std::sort(sorted.begin(), sorted.end(), [](const TreeNode& a, const TreeNode& b) {
+        return std::pair(a.parent, a.id) < std::pair(b.parent, b.id);
+    });
+    const auto by_parent = [](const TreeNode& a, const TreeNode& b) { return a.parent < b.parent; };
+    for (StoredMessage& message : *messages) {
+        const auto [first, last] = std::equal_range(
+            sorted.begin(), sorted.end(), TreeNode{message.id, message.parent}, by_parent);
+        message.n_versions = std::max(1, static_cast<int>(last - first));
+        message.version = 1;
+        for (auto at = first; at != last && at->id < message.id; ++at) ++message.version;
+    }
+}
+
+MessageId newest_end(const std::vector<TreeNode>& tree, MessageId message) {
+    std::unordered_map<MessageId, MessageId> newest_child;
+    bool is_there = false;
+    for (const TreeNode& node : tree) {
+        is_there = is_there || node.id == message;
+        MessageId& child = newest_child[node.parent];
+        // A child is younger than its parent; damage that says otherwise is not followed.
+        if (node.id > node.parent) child = std::max(child, node.id);
+    }
+    if (!is_there) return 0;
+    for (auto at = newest_child.find(message); at != newest_child.end() && at->second != 0;
+         at = newest_child.find(message))
+        message = at->second;
+    return message;
 }
 
 }  // namespace hearth::store

@@ -16,6 +16,9 @@ namespace hearth::store {
 extern const char* const kConversationColumns;
 Conversation to_conversation(SQLite::Statement& row);
 
+/// Unknown numbers are `stopped`.
+MessageState to_state(int number);
+
 /// A message with the text added so far; nullopt when there is none.
 std::optional<StoredMessage> read_message(SQLite::Database& db, MessageId id);
 
@@ -40,6 +43,10 @@ struct TreeNode {
     MessageId id, parent;  ///< parent 0: first
 };
 std::vector<TreeNode> read_tree(SQLite::Database& db, ConversationId id);
+/// Fills `version` and `n_versions` of messages of this tree: siblings by id.
+void number_versions(const std::vector<TreeNode>& tree, std::vector<StoredMessage>* messages);
+/// The end of the branch that goes on from `message` by its newest children; 0 = not in the tree.
+MessageId newest_end(const std::vector<TreeNode>& tree, MessageId message);
 /// Ids from the root to `leaf`, oldest first. Ends early at a parent that is missing.
 std::vector<MessageId> path_to(const std::vector<TreeNode>& tree, MessageId leaf);
 

@@ -1,4 +1,4 @@
--- The chat database, version 1 (PRAGMA user_version). A change here is a new version: write a step
+-- The chat database, version 2 (PRAGMA user_version). A change here is a new version: write a step
 -- in migrations.cpp, and keep this file equal to the result of all steps.
 --
 -- Ids are never used twice (AUTOINCREMENT), because other places remember them. Times are Unix
@@ -64,3 +64,33 @@ CREATE TABLE message_chunks (
 ) STRICT;
 
 CREATE INDEX message_chunks_message ON message_chunks (message);
+
+-- --- version 2 ---------------------------------------------------------------------------------
+
+-- Where imported chats and messages come from, so that importing once more adds nothing.
+CREATE TABLE origins (
+    origin       TEXT NOT NULL PRIMARY KEY,  -- "chatgpt:CHAT", "chatgpt:CHAT#MESSAGE"
+    conversation INTEGER NOT NULL REFERENCES conversations (id) ON DELETE CASCADE,
+    message      INTEGER                     -- NULL: the chat itself
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX origins_conversation ON origins (conversation);
+
+-- Text that was typed and not sent.
+CREATE TABLE drafts (
+    conversation INTEGER PRIMARY KEY,  -- 0: of a chat that has not begun
+    text         TEXT NOT NULL
+) STRICT;
+
+-- Which messages have which three characters in a row (of the folded text and two U+0001 behind it,
+-- so that shorter words are beginnings of entries). Says where to look; the texts decide.
+CREATE VIRTUAL TABLE message_search
+    USING fts5 (text, content = '', detail = none, tokenize = 'trigram case_sensitive 1');
+CREATE VIRTUAL TABLE message_terms USING fts5vocab (message_search, instance);
+
+-- Messages that are whole and not in the index yet. Filled by triggers, so that no writer forgets.
+CREATE TABLE search_pending (message INTEGER PRIMARY KEY) STRICT;
+CREATE TRIGGER message_added AFTER INSERT ON messages WHEN new.state <> 1
+    BEGIN INSERT OR IGNORE INTO search_pending VALUES (new.id); END;
+CREATE TRIGGER message_ended AFTER UPDATE OF state ON messages WHEN old.state = 1 AND new.state <> 1
+    BEGIN INSERT OR IGNORE INTO search_pending VALUES (new.id); END;

@@ -11,7 +11,9 @@ int primary_code(const SQLite::Exception& e) { return e.getErrorCode() & 0xff; }
 }  // namespace
 
 bool is_busy(const SQLite::Exception& e) {
-    return primary_code(e) == SQLITE_BUSY || primary_code(e) == SQLITE_LOCKED;
+    // PROTOCOL: others kept changing the log's index while a transaction tried to begin.
+    const int code = primary_code(e);
+    return code == SQLITE_BUSY || code == SQLITE_LOCKED || code == SQLITE_PROTOCOL;
 }
 
 bool is_damage(const SQLite::Exception& e) {
@@ -41,6 +43,7 @@ Error to_error(const SQLite::Exception& e, const std::string& path, std::string_
                                 path, e.what(), doing)};
         case SQLITE_BUSY:
         case SQLITE_LOCKED:
+        case SQLITE_PROTOCOL:
             return {Errc::failed,
                     fmt::format("Another program keeps the chat database {} busy: cannot {}. Try "
                                 "again, or end that program.",

@@ -127,7 +127,9 @@ Result<std::vector<StoredMessage>> SqliteStore::path(ConversationId id, MessageI
             for (const TreeNode& node : tree) newest = std::max(newest, node.id);
             ids = path_to(tree, newest);
         }
-        return messages(id, ids);
+        std::vector<StoredMessage> found = messages(id, ids);
+        number_versions(tree, &found);
+        return found;
     });
 }
 
@@ -142,7 +144,9 @@ Result<std::vector<StoredMessage>> SqliteStore::versions(ConversationId id, Mess
         for (const TreeNode& node : tree)
             if (node.parent == *parent) siblings.push_back(node.id);
         std::sort(siblings.begin(), siblings.end());
-        return messages(id, siblings);
+        std::vector<StoredMessage> found = messages(id, siblings);
+        number_versions(tree, &found);
+        return found;
     });
 }
 
@@ -174,7 +178,7 @@ Result<void> SqliteStore::extend(MessageId id, const std::string& text,
 Result<void> SqliteStore::finish(MessageId id, MessageState state, const std::string& finish_reason,
                                  const std::string& tokenizer_hash, const std::string& stats_json) {
     HEARTH_CHECK(state != MessageState::streaming);
-    return connection_->write("keep the answer", [&]() -> Result<void> {
+    auto kept = connection_->write("keep the answer", [&]() -> Result<void> {
         SQLite::Database& db = connection_->db();
         if (!streaming_writer(db, id))
             return fail(Errc::failed, "Message {} is not being written (it has ended).", id);
@@ -187,29 +191,9 @@ Result<void> SqliteStore::finish(MessageId id, MessageState state, const std::st
         update.exec();
         return {};
     });
-}
-
-bool SqliteStore::has_text(ConversationId id, const Finder& finder) {
-    for (const TreeNode& node : read_tree(connection_->db(), id))
-        for (const StoredMessage& message : messages(id, {node.id}))
-            if (finder.in(message.content) || finder.in(message.reasoning)) return true;
-    return false;
-}
-
-Result<std::vector<Conversation>> SqliteStore::search(const std::string& text, int limit) {
-    return connection_->read("search", [&]() -> Result<std::vector<Conversation>> {
-        const Finder finder(text);
-        std::vector<Conversation> found;
-        const std::vector<std::int64_t> all =
-            ids("SELECT id FROM conversations WHERE deleted_ms IS NULL "
-                "ORDER BY updated_ms DESC, id DESC");
-        for (const std::int64_t id : all) {
-            if (static_cast<int>(found.size()) >= limit) break;
-            for (Conversation& c : conversations({id}))
-                if (finder.in(c.title) || has_text(id, finder)) found.push_back(std::move(c));
-        }
-        return found;
-    });
+    // Between two turns, where nobody waits.
+    if (kept) index_some(std::chrono::milliseconds(50), 64);
+    return kept;
 }
 
 Result<void> SqliteStore::check_integrity() {

@@ -128,14 +128,19 @@ Result<ConversationId> SqliteStore::create(const std::string& model) {
     });
 }
 
-Result<std::vector<Conversation>> SqliteStore::list(int limit, int offset) {
+Result<std::vector<Conversation>> SqliteStore::list(int limit, int offset, ChatFolder folder) {
     return connection_->read("list the chats", [&]() -> Result<std::vector<Conversation>> {
         // Ids come from the index alone, so that one damaged chat cannot hide the list.
-        return conversations(ids(
-            fmt::format("SELECT id FROM conversations WHERE deleted_ms IS NULL AND archived = 0 "
-                        "ORDER BY pinned DESC, updated_ms DESC, id DESC LIMIT {} OFFSET {}",
-                        limit, offset)
-                .c_str()));
+        const char* const query =
+            folder == ChatFolder::trash
+                ? "SELECT id FROM conversations WHERE deleted_ms IS NOT NULL ORDER BY deleted_ms "
+                  "DESC, id DESC LIMIT {} OFFSET {}"
+            : folder == ChatFolder::archived
+                ? "SELECT id FROM conversations WHERE deleted_ms IS NULL AND archived = 1 ORDER BY "
+                  "pinned DESC, updated_ms DESC, id DESC LIMIT {} OFFSET {}"
+                : "SELECT id FROM conversations WHERE deleted_ms IS NULL AND archived = 0 ORDER BY "
+                  "pinned DESC, updated_ms DESC, id DESC LIMIT {} OFFSET {}";
+        return conversations(ids(fmt::format(fmt::runtime(query), limit, offset).c_str()));
     });
 }
 
@@ -209,6 +214,45 @@ Result<void> SqliteStore::set_params(ConversationId id, const std::string& param
     return set_column(id, "params_json", params_json);
 }
 
+Result<void> SqliteStore::set_flag(ConversationId id, const char* column, bool value) {
+    return connection_->write("change the chat", [&]() -> Result<void> {
+        SQLite::Statement update(
+            connection_->db(), fmt::format("UPDATE conversations SET {} = ? WHERE id = ?", column));
+        update.bind(1, value ? 1 : 0);
+        update.bind(2, id);
+        if (update.exec() == 0) return no_such_chat(id);
+        return {};
+    });
+}
+
+Result<void> SqliteStore::set_pinned(ConversationId id, bool pinned) {
+    return set_flag(id, "pinned", pinned);
+}
+Result<void> SqliteStore::set_archived(ConversationId id, bool archived) {
+    return set_flag(id, "archived", archived);
+}
+
+Result<void> SqliteStore::set_draft(ConversationId id, const std::string& text) {
+    return connection_->write("keep the draft", [&]() -> Result<void> {
+        SQLite::Statement row(connection_->db(),
+                              text.empty() ? "DELETE FROM drafts WHERE conversation = ?"
+                                           : "INSERT OR REPLACE INTO drafts VALUES (?, ?)");
+        row.bind(1, id);
+        if (!text.empty()) row.bind(2, text);
+        row.exec();
+        return {};
+    });
+}
+
+Result<std::string> SqliteStore::draft(ConversationId id) {
+    return connection_->read("read the draft", [&]() -> Result<std::string> {
+        if (!connection_->db().tableExists("drafts")) return std::string();  // an older file
+        SQLite::Statement row(connection_->db(), "SELECT text FROM drafts WHERE conversation = ?");
+        row.bind(1, id);
+        return row.executeStep() ? row.getColumn(0).getString() : std::string();
+    });
+}
+
 Result<void> SqliteStore::set_active_leaf(ConversationId id, MessageId leaf) {
     return connection_->write("switch the branch", [&]() -> Result<void> {
         SQLite::Statement update(
@@ -243,6 +287,36 @@ Result<void> SqliteStore::restore(ConversationId id) {
         if (update.exec() == 0) return no_such_chat(id);
         return {};
     });
+}
+
+Result<void> SqliteStore::purge(ConversationId id) {
+    if (!read_only()) connection_->db().exec("PRAGMA secure_delete = ON");
+    const auto purged = connection_->write("delete the chat for good", [&]() -> Result<void> {
+        SQLite::Database& db = connection_->db();
+        SQLite::Statement chat(
+            db, "SELECT 1 FROM conversations WHERE id = ? AND deleted_ms IS NOT NULL");
+        chat.bind(1, id);
+        if (!chat.executeStep()) return fail(Errc::failed, "There is no chat {} in the trash.", id);
+        chat.reset();
+        SearchIndex index(db);
+        for (const TreeNode& node : read_tree(db, id))
+            if (const auto message = read_message(db, node.id))
+                if (message->state != MessageState::streaming)
+                    index.take_out(node.id, message->content + "\n" + message->reasoning);
+        for (const char* statement : {"DELETE FROM drafts WHERE conversation = ?",
+                                      "DELETE FROM conversations WHERE id = ?"}) {
+            SQLite::Statement remove(db, statement);
+            remove.bind(1, id);
+            remove.exec();
+        }
+        return {};
+    });
+    if (!read_only()) {
+        connection_->db().exec("PRAGMA secure_delete = FAST");
+        // The log still has the old pages; where others read it just now, their closing empties it.
+        connection_->db().tryExec("PRAGMA wal_checkpoint(TRUNCATE)");
+    }
+    return purged;
 }
 
 }  // namespace store

@@ -10,40 +10,9 @@
 #include <vector>
 
 #include "engine/base/result.h"
+#include "engine/store/store_types.h"
 
 namespace hearth {
-
-using ConversationId = std::int64_t;
-using MessageId = std::int64_t;
-
-enum class MessageState { complete, streaming, stopped, failed };
-
-struct StoredMessage {
-    MessageId id = 0;
-    MessageId parent = 0;  ///< 0 = first of the conversation
-    std::string role;
-    std::string content;
-    std::string reasoning;  ///< thinking text, empty mostly
-    std::vector<std::int32_t> token_ids;
-    std::string tokenizer_hash;
-    MessageState state = MessageState::complete;
-    std::string finish_reason;
-    std::string model;                    ///< name of the model that wrote it
-    std::string params_json, stats_json;  ///< "" or a JSON object
-    std::int64_t created_ms = 0;          ///< Unix time
-};
-
-struct Conversation {
-    ConversationId id = 0;
-    std::string title;  ///< first line of the first message until set
-    std::string model;  ///< path or name as the user gave it
-    std::string system_prompt;
-    std::string params_json;
-    MessageId active_leaf = 0;  ///< the branch that is shown
-    std::int64_t created_ms = 0, updated_ms = 0;
-    int n_messages = 0;
-    bool pinned = false, archived = false;
-};
 
 class Store {
   public:
@@ -57,8 +26,11 @@ class Store {
     virtual bool read_only() const = 0;
     virtual std::vector<std::string> notices() const = 0;  ///< sentences for the user, from open
 
+    // --- chats ---------------------------------------------------------------------------------
     virtual Result<ConversationId> create(const std::string& model) = 0;
-    virtual Result<std::vector<Conversation>> list(int limit, int offset = 0) = 0;
+    /// Shown: pinned first, then newest first. Trash: deleted last first.
+    virtual Result<std::vector<Conversation>> list(int limit, int offset = 0,
+                                                   ChatFolder folder = ChatFolder::shown) = 0;
     virtual Result<std::optional<Conversation>> get(ConversationId id) = 0;
     /// By id, exact title, or unique prefix of a title; nullopt when none. Ambiguous: error.
     virtual Result<std::optional<Conversation>> find(const std::string& name) = 0;
@@ -68,15 +40,29 @@ class Store {
     virtual Result<void> set_system_prompt(ConversationId id, const std::string& text) = 0;
     virtual Result<void> set_params(ConversationId id, const std::string& params_json) = 0;
     virtual Result<void> set_active_leaf(ConversationId id, MessageId leaf) = 0;
-    /// Soft delete; gone from lists, restorable.
+    virtual Result<void> set_pinned(ConversationId id, bool pinned) = 0;
+    virtual Result<void> set_archived(ConversationId id, bool archived) = 0;
+    /// Text typed and not sent, "" = none; id 0 = of a chat that has not begun.
+    virtual Result<void> set_draft(ConversationId id, const std::string& text) = 0;
+    virtual Result<std::string> draft(ConversationId id) = 0;
+    /// Soft delete: into the trash, restorable.
     virtual Result<void> remove(ConversationId id) = 0;
     virtual Result<void> restore(ConversationId id) = 0;
     virtual Result<std::optional<Conversation>> latest_removed() = 0;
+    /// Deletes a chat of the trash for good, its bytes too.
+    virtual Result<void> purge(ConversationId id) = 0;
 
+    // --- messages and branches -----------------------------------------------------------------
     /// Messages from the root to the active leaf (or to `leaf`).
     virtual Result<std::vector<StoredMessage>> path(ConversationId id, MessageId leaf = 0) = 0;
     /// Siblings of a message (same parent and conversation), oldest first: versions.
     virtual Result<std::vector<StoredMessage>> versions(ConversationId id, MessageId message) = 0;
+    /// All messages of the chat, oldest first, without their texts.
+    virtual Result<std::vector<TreeEntry>> tree(ConversationId id) = 0;
+    /// Shows the branch that goes through `message`, down to its newest end.
+    virtual Result<MessageId> show_branch(ConversationId id, MessageId message) = 0;
+    /// A new chat with a copy of the messages from the root to `leaf` (0 = the active leaf).
+    virtual Result<ConversationId> fork(ConversationId id, MessageId leaf) = 0;
     /// Appends under `message.parent` (0 = root) and makes it the active leaf; committed on return.
     virtual Result<MessageId> append(ConversationId id, const StoredMessage& message) = 0;
     /// Adds text and ids to a streaming message; cost is O(what is added).
@@ -86,8 +72,27 @@ class Store {
     virtual Result<void> finish(MessageId id, MessageState state, const std::string& finish_reason,
                                 const std::string& tokenizer_hash,
                                 const std::string& stats_json) = 0;
+
+    // --- search --------------------------------------------------------------------------------
     /// Conversations whose messages or title contain `text` (any script, any length), newest first.
     virtual Result<std::vector<Conversation>> search(const std::string& text, int limit) = 0;
+    /// The same with the places: titles first, then the newest message of each chat.
+    virtual Result<std::vector<SearchHit>> find_text(const std::string& text, int limit) = 0;
+    /// Messages of one chat, all branches, that contain `text`, oldest first.
+    virtual Result<std::vector<MessageId>> find_in_chat(ConversationId id,
+                                                        const std::string& text) = 0;
+
+    // --- the whole file ------------------------------------------------------------------------
+    /// Another number whenever another process, or another store of this one, changed the file.
+    /// Costs microseconds.
+    virtual std::int64_t foreign_changes() = 0;
+    /// Adds what is not there yet, in one transaction; nothing that is there changes.
+    virtual Result<ImportOutcome> import_chat(const PortableChat& chat) = 0;
+    /// All of a chat. Its origin is the one that it was imported with, or names this database, so
+    /// that importing it here again adds nothing.
+    virtual Result<PortableChat> export_chat(ConversationId id) = 0;
+    /// Writes a whole copy to a new file (0600, synced); others go on reading and writing.
+    virtual Result<void> backup(const std::string& path) = 0;
     virtual Result<void> check_integrity() = 0;
 };
 

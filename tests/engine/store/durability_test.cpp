@@ -193,6 +193,33 @@ TEST_CASE("answers of the dead are stopped, those of the living are not", "[stor
     must(next->check_integrity());
 }
 
+TEST_CASE("many processes make one database at once", "[store][kill]") {
+    TempFolder folder;
+    for (int round = 0; round < 40; ++round) {
+        const std::string path = folder / fmt::format("{}.db", round);
+        Pipe start;
+        std::vector<pid_t> pids;
+        for (int p = 0; p < 5; ++p)
+            pids.push_back(start_process([&] {
+                start.close_writing_end();
+                start.read_all();  // all begin when the parent closes its end
+                auto store = Store::open(path);
+                if (!store) {
+                    (void)!::write(2, store.error().what.data(), store.error().what.size());
+                    return 1;
+                }
+                return (*store)->create("tiny") ? 0 : 2;
+            }));
+        start.close_writing_end();
+        INFO("round " << round);
+        for (const pid_t pid : pids) CHECK(wait_for(pid) == 0);
+        auto store = open_store(path);
+        CHECK(must(store->list(100)).size() == 5);
+        CHECK(store->notices().empty());
+        must(store->check_integrity());
+    }
+}
+
 TEST_CASE("two processes write at once, both whole", "[store][kill]") {
     TempFolder folder;
     const std::string path = folder / "hearth.db";
