@@ -106,6 +106,7 @@ Result<void> ChatController::ensure_chat() {
 
 Result<void> ChatController::reload_messages() {
     if (view_.chat.id == 0) return {};
+    seen_changes_ = store_->foreign_changes();
     HEARTH_TRY(const auto chat, store_->get(view_.chat.id));
     if (chat) view_.chat = *chat;
     HEARTH_TRY(view_.messages, store_->path(view_.chat.id));
@@ -114,6 +115,20 @@ Result<void> ChatController::reload_messages() {
 }
 
 Result<void> ChatController::send(const std::string& text) {
+    return send_after(view_.messages.empty() ? 0 : view_.messages.back().id, text);
+}
+
+Result<void> ChatController::edit(MessageId message, const std::string& text) {
+    for (const StoredMessage& shown : view_.messages) {
+        if (shown.id != message) continue;
+        if (shown.role != "user")
+            return fail(Errc::usage, "only questions can be edited; /regen answers again");
+        return send_after(shown.parent, text);
+    }
+    return fail(Errc::failed, "the message to edit is not in this chat");
+}
+
+Result<void> ChatController::send_after(MessageId parent, const std::string& text) {
     HEARTH_TRY_VOID(ensure_idle("send"));
     HEARTH_TRY_VOID(ensure_model());
     HEARTH_TRY_VOID(ensure_engine());
@@ -123,7 +138,7 @@ Result<void> ChatController::send(const std::string& text) {
     message.content += valid_utf8(text);
     if (message.content.empty()) return fail(Errc::usage, "the message is empty");
     HEARTH_TRY_VOID(ensure_chat());
-    message.parent = view_.messages.empty() ? 0 : view_.messages.back().id;
+    message.parent = parent;
     // Law 2: on disk before anything is computed.
     HEARTH_TRY(const MessageId id, store_->append(view_.chat.id, message));
     clear_attachments();

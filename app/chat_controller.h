@@ -12,6 +12,8 @@
 #include <string>
 #include <vector>
 
+#include "app/exchange/export.h"
+#include "app/exchange/import.h"
 #include "app/settings.h"
 #include "app/view_state.h"
 #include "engine/engine.h"
@@ -56,6 +58,9 @@ class ChatController {
     Result<void> regenerate();
     /// Lets the last answer go on; the shorter one stays as a version.
     Result<void> continue_last();
+    /// Sends another version of a message that is shown (`message`, a question); the old one and
+    /// what followed it stay as a branch.
+    Result<void> edit(MessageId message, const std::string& text);
     /// Takes the last question and its answer out of the chat (both stay in the database) and
     /// returns the question's text.
     Result<std::string> undo();
@@ -88,6 +93,27 @@ class ChatController {
     /// Reads the messages of any conversation, for saving and showing.
     Result<std::vector<StoredMessage>> messages_of(ConversationId id);
 
+    /// The conversation again, when another process changed the database. True when the view may
+    /// have changed. Cheap when nothing happened; does nothing while an answer is written.
+    bool refresh();
+
+    // --- branches of the current conversation (errors while an answer is written) --------------
+    /// Versions of a message, oldest first; the one that is shown among them.
+    Result<std::vector<StoredMessage>> versions(MessageId message);
+    /// Shows the branch through `message` down to its newest end.
+    Result<void> show_version(MessageId message);
+    /// The next message follows `message`; what came after it stays as a branch. 0 = the beginning.
+    Result<void> branch_from(MessageId message);
+    /// A new conversation with the messages up to `message`, and goes there.
+    Result<void> fork(MessageId message);
+    Result<std::vector<TreeEntry>> tree();
+
+    // --- order and exchange --------------------------------------------------------------------
+    Result<void> set_pinned(ConversationId id, bool pinned);
+    Result<void> set_archived(ConversationId id, bool archived);
+    Result<std::string> export_chat(ConversationId id, ExportFormat format);
+    Result<ImportSum> import_chats(const std::string& path);
+
     // --- model and settings --------------------------------------------------------------------
     Result<void> set_model(const std::string& name);  ///< path or name; loads at the next turn
     std::vector<FoundModel> models();
@@ -116,6 +142,7 @@ class ChatController {
     Result<void> ensure_model() const;
     Result<void> ensure_engine();
     Result<void> ensure_chat();
+    Result<void> send_after(MessageId parent, const std::string& text);
     Result<void> start(ChatTurn turn);
     Request make_request(const ChatTurn& turn) const;
     Result<void> reload_messages();
@@ -137,6 +164,7 @@ class ChatController {
     ViewState view_;
     std::string model_key_;  ///< what finds the model again: its name, or an absolute path
     std::string system_prompt_;
+    std::int64_t seen_changes_ = 0;  ///< Store::foreign_changes at the last reading
     std::vector<std::string> attachment_texts_;
     std::vector<std::string> notes_;
     std::unique_ptr<ChatTurn> turn_;  ///< the running request

@@ -30,6 +30,12 @@ int run_verb(const hearth::Options& options) {
             return hearth::verb_rm(options);
         case hearth::Verb::cache:
             return hearth::verb_cache(options);
+        case hearth::Verb::export_chats:
+            return hearth::verb_export(options);
+        case hearth::Verb::import_chats:
+            return hearth::verb_import(options);
+        case hearth::Verb::backup:
+            return hearth::verb_backup(options);
         case hearth::Verb::paths:
             return hearth::verb_paths(options);
         case hearth::Verb::inspect:

@@ -156,6 +156,14 @@ void add_verb(CLI::App& app, Draft& draft) {
         case Verb::rm:
             app.add_flag("--undo", o.undo, "bring back the conversation removed last");
             return;
+        case Verb::export_chats:
+            app.add_option("--format", o.format, "md, json or html; else by the file's name")
+                ->check(CLI::IsMember({"md", "markdown", "json", "html"}));
+            app.add_option("-o,--output", o.output, "a new file; else standard output");
+            app.add_flag("--all", o.all, "every conversation");
+            return;
+        case Verb::import_chats:
+        case Verb::backup:
         case Verb::ls:
         case Verb::paths:
         case Verb::doctor:
@@ -268,13 +276,22 @@ Result<void> place_words(Draft& draft, const std::string& verb_name) {
     if (o.verb == Verb::cache) return place_cache_words(draft);
     if (o.verb == Verb::run) return place_run_words(draft);
     if (o.verb == Verb::inspect) return place_inspect_words(draft);
+    if (o.verb == Verb::import_chats) {
+        if (draft.words.empty()) return fail(Errc::usage, "import takes the files to import");
+        o.files = draft.words;
+        return {};
+    }
     std::vector<std::string*> slots;
     if (o.verb == Verb::show || o.verb == Verb::bench) {
         if (o.model.empty()) slots.push_back(&o.model);
         if (o.verb == Verb::show) slots.push_back(&o.topic);
     } else if (verb_name == "search") {
         slots.push_back(&o.query);
-    } else if (o.verb == Verb::history || o.verb == Verb::rm || o.verb == Verb::help) {
+    } else if (o.verb == Verb::export_chats) {
+        if (!o.all) slots.push_back(&o.target);
+        if (o.output.empty()) slots.push_back(&o.output);
+    } else if (o.verb == Verb::history || o.verb == Verb::rm || o.verb == Verb::help ||
+               o.verb == Verb::backup) {
         slots.push_back(&o.target);
     }
     for (std::size_t i = 0; i < draft.words.size(); ++i) {

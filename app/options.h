@@ -20,6 +20,9 @@ enum class Verb {
     show,
     history,
     rm,
+    export_chats,
+    import_chats,
+    backup,
     paths,
     cache,
     inspect,
@@ -67,7 +70,7 @@ struct Options {
     std::string default_system;         ///< of the config file, for new chats
     std::optional<std::string> prompt;  ///< "-" = stdin is the prompt
     std::optional<std::string> system;
-    std::vector<std::string> files;  ///< documents
+    std::vector<std::string> files;  ///< documents; import: the files
     std::string chat;                ///< --chat NAME|ID
     bool continue_chat = false;      ///< -c
     bool stats = false;
@@ -78,7 +81,10 @@ struct Options {
     // show, history, rm, inspect, bench
     std::string topic;   ///< cache: ls prune verify clear; show: info template parameters system
                          ///< license metadata; inspect: verb
-    std::string target;  ///< history, rm: a chat; inspect nll: the file
+    std::string target;  ///< history, rm, export: a chat; inspect nll, backup: the file
+    std::string format;  ///< export: md json html, "" = by the file's name
+    std::string output;  ///< export: the file, "" = standard output
+    bool all = false;    ///< export: every chat
     std::string template_file;  ///< inspect template
     std::string context_file;
     bool special = false;  ///< inspect tokenize

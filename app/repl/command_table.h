@@ -1,5 +1,5 @@
 #pragma once
-// The functions of the command table, by file: chat, models and settings, insight.
+// The functions of the command table, by file: chat, branches, models and settings, insight.
 
 #include <string>
 
@@ -23,6 +23,18 @@ Outcome command_regen(ReplSession& s, const std::string& args);
 Outcome command_continue(ReplSession& s, const std::string& args);
 Outcome command_undo(ReplSession& s, const std::string& args);
 Outcome command_copy(ReplSession& s, const std::string& args);
+
+// commands_branch.cpp
+Outcome command_edit(ReplSession& s, const std::string& args);
+Outcome command_branch(ReplSession& s, const std::string& args);
+Outcome command_fork(ReplSession& s, const std::string& args);
+Outcome command_versions(ReplSession& s, const std::string& args);
+Outcome command_switch(ReplSession& s, const std::string& args);
+Outcome command_tree(ReplSession& s, const std::string& args);
+Outcome command_pin(ReplSession& s, const std::string& args);
+Outcome command_archive(ReplSession& s, const std::string& args);
+Outcome command_export(ReplSession& s, const std::string& args);
+Outcome command_import(ReplSession& s, const std::string& args);
 
 // commands_model.cpp
 Outcome command_model(ReplSession& s, const std::string& args);

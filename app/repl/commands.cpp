@@ -30,9 +30,8 @@ Outcome command_multi(ReplSession& s, const std::string&) {
 
 /// Commands of other programs, and those that come with branches, drafts, files and caches.
 constexpr std::string_view kLater[] = {
-    "draft",   "edit",     "branch", "branches", "versions",  "export",   "import", "cache",
-    "compact", "compress", "think",  "nothink",  "reasoning", "image",    "audio",  "video",
-    "glob",    "preset",   "format", "tools",    "skills",    "download", "pull",   "fork",
+    "draft", "cache", "compact", "compress", "think", "nothink", "reasoning", "image", "audio",
+    "video", "glob",  "preset",  "format",   "tools", "skills",  "download",  "pull",
 };
 
 bool has_word(std::string_view words, std::string_view word) {
@@ -109,12 +108,23 @@ const std::vector<Command>& commands() {
         {"continue", "", "", "let the last answer go on", "Turn", Argument::none, command_continue},
         {"undo", "", "", "take the last question back, to edit it", "Turn", Argument::none,
          command_undo},
+        {"edit", "", "[n]", "ask the last question, or message n, anew", "Turn", Argument::text,
+         command_edit},
+        {"versions", "", "[n]", "versions of the last answer, or of message n", "Turn",
+         Argument::text, command_versions},
+        {"switch", "version", "v [n]", "show another version (of message n)", "Turn",
+         Argument::text, command_switch},
+        {"branch", "", "[n]", "go back to message n and go on from there", "Turn", Argument::text,
+         command_branch},
+        {"fork", "", "[n]", "a new chat with the messages up to n", "Turn", Argument::text,
+         command_fork},
+        {"tree", "branches", "", "all branches of this chat", "Turn", Argument::none, command_tree},
         {"copy", "", "[code]", "put the last answer or code on the clipboard", "Turn",
          Argument::text, command_copy},
 
         {"history", "chats", "[how many]", "chats, newest first", "Chats", Argument::text,
          command_history},
-        {"resume", "switch", "number|title", "go on with another chat", "Chats", Argument::text,
+        {"resume", "open", "number|title", "go on with another chat", "Chats", Argument::text,
          command_resume},
         {"search", "", "text", "find chats by what was said", "Chats", Argument::text,
          command_search},
@@ -122,6 +132,14 @@ const std::vector<Command>& commands() {
          command_title},
         {"delete", "", "[number]", "delete a chat (/delete undo brings it back)", "Chats",
          Argument::text, command_delete},
+        {"pin", "unpin", "[number]", "keep a chat at the top of the list, or no longer", "Chats",
+         Argument::text, command_pin},
+        {"archive", "unarchive", "[number]", "take a chat out of the list, or back", "Chats",
+         Argument::text, command_archive},
+        {"export", "", "[md|json|html] file", "write this chat to a file", "Chats", Argument::path,
+         command_export},
+        {"import", "", "file", "chats of Hearth, ChatGPT, LM Studio, message lists", "Chats",
+         Argument::path, command_import},
         {"save", "", "[file]", "write this chat to a Markdown file", "Chats", Argument::path,
          command_save},
 

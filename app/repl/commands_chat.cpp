@@ -1,12 +1,8 @@
 // Slash commands about chats and turns.
 #include <algorithm>
-#include <cerrno>
 #include <charconv>
-#include <cstring>
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include "app/repl/command_table.h"
 #include "app/repl/commands.h"
@@ -33,39 +29,6 @@ void list_chats(ReplSession& s, const std::vector<Conversation>& chats) {
                         title_of(chat)});
     }
     s.say(table(rows, s.columns(), 0));
-}
-
-std::string to_markdown(const Conversation& chat, const std::string& system,
-                        const std::vector<StoredMessage>& messages) {
-    std::string out = "# " + title_of(chat) + "\n";
-    if (!system.empty()) out += "\n## System\n\n" + system + "\n";
-    for (const StoredMessage& message : messages) {
-        const bool user = message.role == "user";
-        out += fmt::format("\n## {}\n\n{}\n", user ? "You" : message.model, message.content);
-    }
-    return out;
-}
-
-/// Makes the file; one that exists is not touched.
-Outcome write_new_file(const std::string& path, std::string_view bytes) {
-    const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-    if (fd < 0 && errno == EEXIST) {
-        return fail(Errc::failed, "{} exists already and was not touched; give another name", path);
-    }
-    if (fd < 0) return fail(Errc::failed, "{} cannot be made: {}", path, std::strerror(errno));
-    int error = 0;
-    while (!bytes.empty() && error == 0) {
-        const ssize_t n = ::write(fd, bytes.data(), bytes.size());
-        if (n >= 0) {
-            bytes.remove_prefix(static_cast<std::size_t>(n));
-        } else if (errno != EINTR) {
-            error = errno;
-        }
-    }
-    if (::close(fd) != 0 && error == 0) error = errno;
-    if (error == 0) return {};
-    ::unlink(path.c_str());
-    return fail(Errc::failed, "{} cannot be written: {}", path, std::strerror(error));
 }
 
 std::string base64(std::string_view bytes) {
@@ -219,8 +182,8 @@ Outcome command_save(ReplSession& s, const std::string& args) {
     }
     const std::string path =
         args.empty() ? fmt::format("chat-{}.md", view.chat.id) : path_from(args);
-    HEARTH_TRY_VOID(
-        write_new_file(path, to_markdown(view.chat, s.chat.system_prompt(), view.messages)));
+    HEARTH_TRY(const std::string text, s.chat.export_chat(view.chat.id, ExportFormat::markdown));
+    HEARTH_TRY_VOID(write_new_file(path, text));
     s.say(fmt::format("Written: {} ({} messages).", path, view.messages.size()));
     return {};
 }

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "app/repl/commands.h"
+#include "app/repl/graphemes.h"
 #include "app/repl/session.h"
 #include "app/settings.h"
 
@@ -46,6 +47,7 @@ std::string usage(const Command& command) {
     return out;
 }
 
+/// Every command with what it does: more rows than a small screen has.
 std::string all_commands(int columns) {
     Rows rows;
     std::string group;
@@ -56,9 +58,29 @@ std::string all_commands(int columns) {
                         command.help});
         group = command.group;
     }
-    return table(rows, columns) +
+    return table(rows, columns);
+}
+
+/// The words alone, a group in one or two rows.
+std::string command_words(int columns) {
+    constexpr int kIndent = 12;
+    std::string out, group, line;
+    for (const Command& command : commands()) {
+        const std::string word = " " + usage(command);
+        if (group != command.group) {
+            out += line + (line.empty() ? "" : "\n");
+            group = command.group;
+            line = fmt::format("  {:<{}}", group, kIndent - 3);
+        }
+        if (text_columns(line + word) >= columns && text_columns(line) > kIndent) {
+            out += line + "\n";
+            line.assign(kIndent - 1, ' ');
+        }
+        line += word;
+    }
+    return out + line +
            "\n\nAnything else is a message; a line that begins with // is sent with one slash.\n"
-           "More: /help keys, /help settings, /help COMMAND";
+           "More: /help all, /help keys, /help settings, /help COMMAND";
 }
 
 std::string keys(int columns) {
@@ -104,7 +126,8 @@ std::string one_command(const Command& command) {
 std::string help_text(const std::string& topic, int columns) {
     std::string word = trimmed(topic);
     if (!word.empty() && word[0] == '/') word.erase(0, 1);
-    if (word.empty()) return all_commands(columns);
+    if (word.empty()) return command_words(columns);
+    if (word == "all" || word == "commands") return all_commands(columns);
     if (word == "keys" || word == "shortcuts") return keys(columns);
     if (word == "settings" || word == "set" || word == "parameters") return settings(columns);
     if (const Command* command = find_command(word)) return one_command(*command);

@@ -50,6 +50,7 @@ class Loop {
     int run() {
         greet();
         while (!s_.leave) {
+            look_around();
             tell_notes();
             const InputLine::Read read = next_line();
             switch (read.kind) {
@@ -89,6 +90,17 @@ class Loop {
         }
     }
 
+    /// Another window may have gone on with this chat.
+    void look_around() {
+        const std::size_t n = s_.chat.view().messages.size();
+        const MessageId leaf = n == 0 ? 0 : s_.chat.view().messages.back().id;
+        if (s_.editing != 0 || !s_.chat.refresh()) return;
+        const auto& messages = s_.chat.view().messages;
+        if (messages.empty() ? leaf == 0 : messages.back().id == leaf) return;
+        s_.say_dim("This chat was changed elsewhere meanwhile:");
+        show_where_it_stood(s_);
+    }
+
     void tell_notes() {
         for (const std::string& note : s_.chat.take_notes()) {
             if (!s_.options.quiet) s_.say_dim(note);
@@ -102,6 +114,7 @@ class Loop {
     }
 
     void interrupted(bool touched) {
+        s_.editing = 0;
         if (hinted_ && !touched) {
             s_.leave = kInterruptedCode;
             return;
@@ -171,12 +184,16 @@ class Loop {
     }
 
     void command(const TypedLine& line) {
+        s_.editing = 0;
         if (auto done = line.command->run(s_, line.args); !done) say_error(done.error());
         if (std::exchange(s_.turn_started, false)) show_turn();
     }
 
     void send(const std::string& text) {
-        if (auto sent = s_.chat.send(text); !sent) {
+        const MessageId edited = std::exchange(s_.editing, 0);
+        const auto sent = edited != 0 ? s_.chat.edit(edited, text) : s_.chat.send(text);
+        if (!sent) {
+            s_.editing = edited;
             say_error(sent.error());
             s_.next_text = text;  // nothing is lost
             s_.next_literal = true;

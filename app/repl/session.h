@@ -30,6 +30,7 @@ struct ReplSession {
     bool turn_started = false;      ///< an answer is being written: show it
     std::string next_text = {};     ///< stands in the next line, to be edited
     bool next_literal = false;      ///< and is no command
+    MessageId editing = 0;          ///< the next message is another version of this one
 
     /// A sentence or a table; controls are made inert, a newline is added.
     void say(std::string_view text);

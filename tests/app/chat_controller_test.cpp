@@ -276,6 +276,70 @@ TEST_CASE("regenerate adds a version, undo takes a turn back", "[app][controller
     CHECK(chat->view().messages.size() == 1);
 }
 
+TEST_CASE("editing, branching and switching lose nothing", "[app][controller]") {
+    Chat chat;
+    REQUIRE(chat->send("one"));
+    chat.answer("first");
+    REQUIRE(chat->send("two"));
+    chat.answer("second");
+    const MessageId two = chat->view().messages[2].id;
+    REQUIRE(chat->edit(two, "two, edited"));
+    // What was edited away is not sent.
+    REQUIRE(chat.log.requests[2].messages.size() == 3);
+    CHECK(chat.log.requests[2].messages[2].content == "two, edited");
+    chat.answer("third");
+    REQUIRE(chat->view().messages.size() == 4);
+    CHECK(chat->view().messages[2].version == 2);
+    CHECK(chat->view().messages[2].n_versions == 2);
+    REQUIRE(chat->show_version(two));
+    CHECK(chat->view().messages[3].content == "second");
+    CHECK(chat->versions(two)->size() == 2);
+    CHECK_FALSE(chat->edit(chat->view().messages[1].id, "an answer"));
+    CHECK_FALSE(chat->edit(4711, "nothing"));
+
+    REQUIRE(chat->branch_from(chat->view().messages[1].id));
+    CHECK(chat->view().messages.size() == 2);
+    REQUIRE(chat->send("another way"));
+    CHECK_FALSE(chat->show_version(two));  // an answer is being written
+    chat.answer("fourth");
+    CHECK(chat->tree()->size() == 8);
+
+    const ConversationId first = chat->view().chat.id;
+    REQUIRE(chat->fork(chat->view().messages[1].id));
+    CHECK(chat->view().chat.id != first);
+    CHECK(chat->view().messages.size() == 2);
+    CHECK(chat->store().tree(first)->size() == 8);
+    REQUIRE(chat->branch_from(0));
+    CHECK(chat->view().messages.empty());
+    REQUIRE(chat->set_pinned(first, true));
+    CHECK(chat->chats(10)->front().id == first);
+}
+
+TEST_CASE("what another process adds is seen", "[app][controller]") {
+    const std::string folder =
+        (std::filesystem::temp_directory_path() / fmt::format("hearth-two-{}", ::getpid()))
+            .string();
+    std::filesystem::remove_all(folder);
+    REQUIRE(make_private_dir(folder));
+    {
+        Chat chat({}, folder + "/hearth.db");
+        REQUIRE(chat->send("one"));
+        chat.answer("first");
+        CHECK_FALSE(chat->refresh());
+        auto other = *Store::open(folder + "/hearth.db");
+        StoredMessage more;
+        more.parent = chat->view().messages.back().id;
+        more.role = "user";
+        more.content = "from the window";
+        REQUIRE(other->append(chat->view().chat.id, more));
+        CHECK(chat->refresh());
+        REQUIRE(chat->view().messages.size() == 3);
+        CHECK(chat->view().messages[2].content == "from the window");
+        CHECK_FALSE(chat->refresh());
+    }
+    std::filesystem::remove_all(folder);
+}
+
 TEST_CASE("a stopped answer goes on, and the shorter one stays", "[app][controller]") {
     Chat chat;
     CHECK_FALSE(chat->continue_last());

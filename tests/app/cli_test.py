@@ -15,7 +15,8 @@ import unittest
 from cli_support import CommandLine, in_terminal, program
 
 ANSWER_KEYS = {"text", "token_ids", "finish_reason", "usage", "timings", "logits_hash"}
-VERBS = ["run", "ls", "show", "history", "search", "rm", "paths", "cache", "inspect", "bench", "doctor",
+VERBS = ["run", "ls", "show", "history", "search", "rm", "export", "import",
+         "backup", "paths", "cache", "inspect", "bench", "doctor",
          "version", "help"]
 DOCUMENT = "The cat of our house is called Mimi.\nShe is eleven years old.\n"
 
@@ -319,6 +320,70 @@ class Verbs(CommandLine):
                             env={"HEARTH_CONTEXT": "512"})
         self.assertIn("temperature = 0.5 (command line)", stats.err)
         self.assertIn("of 512 tokens", stats.err)
+
+
+class Exchange(CommandLine):
+    """hearth export, import, backup."""
+
+    def setUp(self):
+        super().setUp()
+        self.assertCode(self.ask("Say hello to 世界.", "--max-tokens", "3"), 0)
+
+    def test_formats_by_flag_and_by_name(self):
+        markdown = self.hearth("export", "1")
+        self.assertCode(markdown, 0)
+        self.assertIn("## You\n\nSay hello to 世界.", markdown.text)
+        whole = self.hearth("export", "1", "--format", "json").json
+        self.assertEqual(whole["format"], "hearth-chats")
+        self.assertEqual([m["role"] for m in whole["chats"][0]["messages"]], ["user", "assistant"])
+        page = os.path.join(self.folder, "chat.html")
+        self.assertCode(self.hearth("export", "1", page), 0)
+        with open(page, encoding="utf-8") as file:
+            self.assertIn("Say hello to 世界.", file.read())
+        again = self.hearth("export", "1", "-o", page)
+        self.assertCode(again, 1)
+        self.assertIn("exists already", again.err)
+        self.assertCode(self.hearth("export"), 2)
+        self.assertCode(self.hearth("export", "1", "--format", "pdf"), 2)
+        self.assertCode(self.hearth("export", "77"), 1)
+
+    def test_an_export_comes_back_once(self):
+        file = os.path.join(self.folder, "all.json")
+        self.assertCode(self.hearth("export", "--all", file), 0)
+        here = self.hearth("import", file, "--json").json
+        self.assertEqual((here["chats"], here["new_chats"], here["new_messages"]), (1, 0, 0))
+        other = os.path.join(self.folder, "other")
+        for expected in (2, 0):
+            there = self.hearth("import", file, "--json", "--data-dir", other).json
+            self.assertEqual(there["new_messages"], expected)
+        found = self.hearth("search", "世界", "--json", "--data-dir", other).json
+        self.assertEqual(len(found), 1)
+
+    def test_hostile_files_are_sentences(self):
+        good = self.path("good.json", '[{"role": "user", "content": "kept"}]')
+        for name, content in {"empty": "", "text": "hello", "number": "7", "deep": "[" * 100000,
+                              "other": '{"a": 1}', "cut": '[{"mapping": {"a"',
+                              "roles": '[{"role": 7, "content": {}}]'}.items():
+            with self.subTest(name):
+                done = self.hearth("import", self.path(name + ".json", content), good)
+                self.assertIn(done.code, (0, 1) if name == "roles" else (1,), done.err)
+                self.assertNotIn("terminate", done.err)
+        self.assertEqual(len(self.hearth("search", "kept", "--json").json), 1)
+        self.assertCode(self.hearth("import", os.path.join(self.folder, "none.json")), 1)
+        self.assertCode(self.hearth("import", self.model), 1)
+        self.assertCode(self.hearth("import"), 2)
+
+    def test_a_backup_is_a_database(self):
+        made = self.hearth("backup")
+        self.assertCode(made, 0)
+        copy = made.text.strip()
+        self.assertEqual(os.stat(copy).st_mode & 0o777, 0o600)
+        folder = os.path.join(self.folder, "restored")
+        os.mkdir(folder, 0o700)
+        shutil.copy(copy, os.path.join(folder, "hearth.db"))
+        chats = self.hearth("history", "--json", "--data-dir", folder).json
+        self.assertEqual(chats[0]["title"], "Say hello to 世界.")
+        self.assertCode(self.hearth("backup", copy), 1)
 
 
 class Network(CommandLine):

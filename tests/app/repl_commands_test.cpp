@@ -30,16 +30,16 @@ TEST_CASE("every word of the table is one command's", "[repl][commands]") {
         }
     }
     for (const char* word :
-         {"help",   "?",          "exit",    "bye",      "quit",   "clear",   "new",
-          "model",  "load",       "list",    "ls",       "show",   "set",     "system",
-          "regen",  "regenerate", "retry",   "continue", "undo",   "history", "chats",
-          "resume", "switch",     "search",  "title",    "delete", "save",    "file",
-          "read",   "upload",     "context", "usage",    "stats",  "multi",   "copy"}) {
+         {"help",  "?",        "exit",   "bye",     "quit",     "clear",  "new",     "model",
+          "load",  "list",     "ls",     "show",    "set",      "system", "regen",   "regenerate",
+          "retry", "continue", "undo",   "history", "chats",    "resume", "switch",  "search",
+          "title", "delete",   "save",   "file",    "read",     "upload", "context", "usage",
+          "stats", "multi",    "copy",   "edit",    "versions", "branch", "fork",    "tree",
+          "pin",   "archive",  "export", "import"}) {
         CAPTURE(word);
         CHECK(find_command(word) != nullptr);
     }
-    for (const char* word : {"draft", "edit", "branch", "versions", "export", "import", "cache",
-                             "compact", "think", "image"}) {
+    for (const char* word : {"draft", "cache", "compact", "think", "image"}) {
         CAPTURE(word);
         CHECK(is_later_command(word));
         CHECK(find_command(word) == nullptr);
@@ -123,7 +123,7 @@ TEST_CASE("paths are completed", "[repl][commands]") {
 
 TEST_CASE("the help fits the terminal", "[repl][commands]") {
     const int columns = GENERATE(40, 80, 120);
-    const std::string topic = GENERATE(as<std::string>{}, "", "keys", "settings");
+    const std::string topic = GENERATE(as<std::string>{}, "", "all", "keys", "settings");
     std::istringstream lines(help_text(topic, columns));
     for (std::string line; std::getline(lines, line);) {
         CAPTURE(line);

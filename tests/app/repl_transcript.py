@@ -220,8 +220,8 @@ class Transcript:
         self.s.wait(lambda t: "Did you mean /help?" in t and t.endswith(">>> /hlep me"),
                     "an unknown word gets a suggestion and stays to be edited", 5)
         self.s.keys("C-c")
-        self.s.enter("/edit 1")
-        self.s.wait(lambda t: "/edit is not there yet." in t, "a later command says so", 5)
+        self.s.enter("/image 1")
+        self.s.wait(lambda t: "/image is not there yet." in t, "a later command says so", 5)
         self.s.enter("/usr/bin/env")
         self.s.wait(lambda t: "Enter sends the line as a message" in t
                     and t.endswith(">>> /usr/bin/env"), "a path is asked about", 5)
@@ -282,6 +282,36 @@ class Transcript:
         self.s.keys("C-c")
         self.leaves_with(130, "the second Ctrl+C leaves")
 
+    def branching(self):
+        self.start("--max-tokens 6")
+        self.clear()
+        self.s.enter("Name a colour.")
+        self.at_prompt("a question and an answer")
+        self.s.enter("/regen")
+        self.at_prompt("another answer")
+        self.s.enter("/versions")
+        self.s.wait(lambda t: "/switch NUMBER shows another one." in t, "/versions lists both", 5)
+        self.clear()
+        self.s.enter("/switch 1")
+        self.s.wait(lambda t: "(2 messages," in t, "/switch shows the first", 5)
+        self.clear()
+        self.s.enter("/edit")
+        self.s.wait(lambda t: t.endswith(">>> Name a colour."), "/edit puts the question there", 5)
+        self.s.enter(" Or two.")
+        self.at_prompt("the edited question is answered")
+        self.clear()
+        self.s.enter("/tree")
+        screen = self.s.wait(lambda t: "Numbers: messages" in t, "/tree shows all branches", 5)
+        self.check(screen.count(">>> Name a colour.") == 2, "both questions are there", screen)
+        self.s.enter("/export %s/chat.html" % self.folder)
+        self.s.wait(lambda t: "Written: " in t, "/export writes a file", 5)
+        self.s.enter("/import %s/chat.html" % self.folder)
+        self.s.wait(lambda t: "holds no chats" in t, "/import refuses what holds no chats", 5)
+        self.s.enter("/archive")
+        self.s.wait(lambda t: "is archived" in t, "/archive", 5)
+        self.s.keys("C-d")
+        self.leaves_with(0, "Ctrl+D leaves")
+
     def outside_editor(self):
         editor = os.path.join(self.folder, "editor")
         with open(editor, "w") as file:
@@ -322,8 +352,8 @@ class Transcript:
         sys.exit(1)
 
 
-CASES = ("two_turns", "typing", "pasting", "commands", "stopping", "leaving", "outside_editor",
-         "killed", "plain_terminal")
+CASES = ("two_turns", "typing", "pasting", "commands", "stopping", "leaving", "branching",
+         "outside_editor", "killed", "plain_terminal")
 
 
 def main():
