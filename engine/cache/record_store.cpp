@@ -126,11 +126,18 @@ int RecordStore::make_room(Scan& s, std::int64_t to_bytes, std::uint64_t keep) c
     return n_removed;
 }
 
+/// The lock, then the folder: `clear` removes empty folders while it holds it.
+Result<FileHandle> RecordStore::lock_for_writing(const std::string& folder) const {
+    HEARTH_TRY_VOID(make_folder(root_));
+    HEARTH_TRY(FileHandle lock, take_lock(root_));
+    HEARTH_TRY_VOID(make_folder(folder));
+    return lock;
+}
+
 Result<RecordStore::Put> RecordStore::put(const Hash128& identity, const RecordName& name,
                                           std::span<const std::uint8_t> bytes) {
     const std::string folder = folder_of(identity);
-    if (auto made = make_folder(folder); !made) return tl::unexpected(unwritable(made.error()));
-    const auto lock = take_lock(root_);
+    const auto lock = lock_for_writing(folder);
     if (!lock) return tl::unexpected(unwritable(lock.error()));
     if (has(identity, name)) return Put::present;
     const auto room = budget_bytes_ - static_cast<std::int64_t>(bytes.size());
@@ -152,8 +159,7 @@ Result<RecordStore::Put> RecordStore::put(const Hash128& identity, const RecordN
 Result<void> RecordStore::claim(const Hash128& identity, const std::string& conversation,
                                 std::span<const Hash128> own) {
     const std::string folder = folder_of(identity);
-    if (auto made = make_folder(folder); !made) return tl::unexpected(unwritable(made.error()));
-    const auto lock = take_lock(root_);
+    const auto lock = lock_for_writing(folder);
     if (!lock) return tl::unexpected(unwritable(lock.error()));
     const std::string file = chat_file_of(conversation);
     std::set<Hash128> there;

@@ -83,6 +83,7 @@ class RecordStore {
         std::vector<std::string> folders;
     };
     Scan scan() const;
+    Result<FileHandle> lock_for_writing(const std::string& folder) const;
     int make_room(Scan& scan, std::int64_t to_bytes, std::uint64_t keep) const;
     std::set<Hash128> others_own(const std::string& folder, const std::string& chat_file) const;
     void sweep_chat_files(const std::string& folder, const std::set<Hash128>& there) const;
