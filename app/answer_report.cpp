@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "app/chat_turn.h"
+
 namespace hearth {
 
 std::string answer_as_json(const ViewState& view) {
@@ -32,6 +34,7 @@ std::string answer_as_json(const ViewState& view) {
     if (view.chat.id != 0) json["conversation"] = view.chat.id;
     json["context"] = {{"tokens", stats.context_tokens}, {"used", stats.context_used}};
     json["backend"] = stats.backend;
+    json["speculation"] = speculation_to_json(stats.speculation);
     return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
@@ -47,6 +50,12 @@ std::string answer_stats(const ViewState& view, const std::vector<SettingValue>&
     text += fmt::format("answer   {} tokens, {:.1f} tokens/s, first after {:.0f} ms, end: {}\n",
                         s.completion_tokens, s.decode_tok_s(), s.first_token_ms,
                         finish_reason_name(last.reason));
+    if (const SpeculationStats& d = s.speculation; d.steps > 0) {
+        text += fmt::format(
+            "drafts   by {}: {} of {} accepted ({:.0f} %), {:.2f} a step, {:.2f} times as fast\n",
+            d.drafter, d.accepted, d.drafted, 100.0 * d.accepted / d.drafted,
+            static_cast<double>(d.accepted) / d.steps, d.speedup);
+    }
     text += fmt::format("context  {} of {} tokens\nseed     {}\n", s.context_used, s.context_tokens,
                         last.seed);
     for (const SettingValue& value : settings) {

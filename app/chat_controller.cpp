@@ -39,6 +39,7 @@ ChatController::ChatController(ChatSetup setup)
       places_(std::move(setup.places)),
       layers_(std::move(setup.settings)),
       forget_cached_(std::move(setup.forget_cached)),
+      drafts_(places_),
       initial_system_(std::move(setup.system_prompt)),
       want_logits_hash_(setup.want_logits_hash),
       system_prompt_(initial_system_),
@@ -197,7 +198,7 @@ Result<void> ChatController::send_raw(std::vector<std::int32_t> ids) {
     return start(std::move(turn));
 }
 
-Request ChatController::make_request(const ChatTurn& turn) const {
+Request ChatController::make_request(const ChatTurn& turn) {
     const Settings settings = resolve_settings(layers_);
     Request request;
     request.conversation = engine_name(turn.raw_ids.empty() ? view_.chat.id : 0);
@@ -205,6 +206,7 @@ Request ChatController::make_request(const ChatTurn& turn) const {
     request.chat_template = settings.chat_template;
     request.sampling = settings.sampling;
     request.sampling.seed = turn.seed;
+    request.draft = drafts_.choose(settings.draft, view_.model_path, notes_);
     request.want_logits_hash = want_logits_hash_;
     request.raw_ids = turn.raw_ids;
     request.no_disk_cache = !turn.raw_ids.empty();  // nothing is stored of it
@@ -350,6 +352,11 @@ std::vector<FoundModel> ChatController::models() { return find_models(places_, &
 Result<inspect::ModelCard> ChatController::model_card() {
     HEARTH_TRY_VOID(ensure_model());
     return model_card_(view_.model_path);
+}
+
+Result<std::vector<inspect::DraftCandidate>> ChatController::draft_candidates() {
+    HEARTH_TRY_VOID(ensure_model());
+    return find_drafts(view_.model_path, places_);
 }
 
 Result<void> ChatController::set_system(const std::string& text) {

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "app/draft_chooser.h"
 #include "app/exchange/export.h"
 #include "app/exchange/import.h"
 #include "app/settings.h"
@@ -118,6 +119,8 @@ class ChatController {
     Result<void> set_model(const std::string& name);  ///< path or name; loads at the next turn
     std::vector<FoundModel> models();
     Result<inspect::ModelCard> model_card();  ///< of the model in force
+    /// Who may draft for it, the best first, and why the others may not.
+    Result<std::vector<inspect::DraftCandidate>> draft_candidates();
     Result<void> set_system(const std::string& text);
     const std::string& system_prompt() const { return system_prompt_; }
     /// A row of the settings table; kept with the chat. "default" gives the lower layers back.
@@ -144,7 +147,7 @@ class ChatController {
     Result<void> ensure_chat();
     Result<void> send_after(MessageId parent, const std::string& text);
     Result<void> start(ChatTurn turn);
-    Request make_request(const ChatTurn& turn) const;
+    Request make_request(const ChatTurn& turn);
     Result<void> reload_messages();
     Result<void> use_model(const std::string& name);
     Result<void> store_answer(MessageState state);
@@ -158,6 +161,7 @@ class ChatController {
     ModelPlaces places_;
     SettingLayers layers_;
     const std::function<void(const std::string&)> forget_cached_;
+    DraftChooser drafts_;
     const std::string initial_system_;
     const bool want_logits_hash_;
 

@@ -36,6 +36,11 @@ std::string params_of_turn(const Settings& settings, std::uint64_t seed, const s
     return dump(json);
 }
 
+nlohmann::ordered_json speculation_to_json(const SpeculationStats& s) {
+    return {{"drafter", s.drafter}, {"drafted", s.drafted}, {"accepted", s.accepted},
+            {"steps", s.steps},     {"speedup", s.speedup}, {"draft_ms", s.draft_ms}};
+}
+
 std::string stats_to_json(const Stats& stats, const std::string& error) {
     nlohmann::ordered_json json = {
         {"prompt_tokens", stats.prompt_tokens},
@@ -52,6 +57,7 @@ std::string stats_to_json(const Stats& stats, const std::string& error) {
         {"context_used", stats.context_used},
         {"backend", stats.backend},
     };
+    if (stats.speculation.steps > 0) json["speculation"] = speculation_to_json(stats.speculation);
     if (!stats.logits_hash.empty()) json["logits_hash"] = stats.logits_hash;
     if (!error.empty()) json["error"] = error;
     return dump(json);

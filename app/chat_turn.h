@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include <nlohmann/json.hpp>
+
 #include "app/settings.h"
 #include "engine/engine.h"
 #include "engine/store/store.h"
@@ -35,6 +37,8 @@ std::vector<TurnMessage> messages_for_engine(const std::string& system_prompt,
 
 /// {"model":…,"seed":…,"temperature":…}: what repeats the answer.
 std::string params_of_turn(const Settings& settings, std::uint64_t seed, const std::string& model);
+/// {"drafter":…,"drafted":…,"accepted":…,"steps":…,"speedup":…,"draft_ms":…}
+nlohmann::ordered_json speculation_to_json(const SpeculationStats& stats);
 /// The fields of Stats, and "error" when given.
 std::string stats_to_json(const Stats& stats, const std::string& error = "");
 

@@ -104,7 +104,7 @@ std::string not_yet(const std::string& word) {
         {"ps stop", "a shared engine: each hearth has its own"},
         {"fit", "this verb"},
         {"gui window", "the window"},
-        {"--draft --model-draft -md --draft-max --draft-min", "speculative decoding"},
+        {"--model-draft -md --draft-max --draft-min", "speculation has one setting: --draft"},
         {"--gpu-layers -ngl", "running layers on a graphics card"},
         {"--overflow", "policies for a full context: hearth stops and says so"},
         {"--kv-type-k --kv-type-v -ctk -ctv", "separate types: --kv-type f16 or bf16 sets both"},

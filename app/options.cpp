@@ -135,6 +135,8 @@ void add_verb(CLI::App& app, Draft& draft) {
                            "prefill of so many tokens: 64,512,2048; none = leave out");
             app.add_option("--columns", draft.columns_text,
                            "a step of so many tokens: 1,2,3,4,6,8,12,16; none = leave out");
+            app.add_option("--draft", o.bench_draft,
+                           "answers by task with and without drafts: lookup, auto, or a model");
             app.add_option("--compare", o.compare_file, "JSON of an earlier run, for ratios");
             app.add_option("--repeats", o.repeats, "runs per row; the median counts")
                 ->check(CLI::Range(1, 1000));

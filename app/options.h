@@ -96,6 +96,7 @@ struct Options {
     bool undo = false;                                           ///< rm
     std::optional<std::vector<int>> contexts, prompts, columns;  ///< bench
     int repeats = 3;
+    std::string bench_draft;   ///< bench: measure drafts instead; "" = not
     std::string compare_file;  ///< bench: JSON of an earlier run
 };
 

@@ -129,6 +129,14 @@ std::string get_template(const Settings& s) {
 
 using S = SamplingParams;
 
+Result<void> set_draft(Settings& s, Text value) {
+    if (value.empty()) {
+        return fail(Errc::usage, "auto, off, lookup or the name of a model is expected");
+    }
+    s.draft = value;
+    return {};
+}
+
 const std::vector<SettingRow> kRows = {
     {"temperature", "temp", "--temp,--temperature", "", "general.sampling.temp",
      "how freely to choose; 0 = always the likeliest token", false,
@@ -177,6 +185,9 @@ const std::vector<SettingRow> kRows = {
      [](const Settings& s) { return std::string(s.sampling.ignore_eos ? "on" : "off"); }},
     {"template", "chat_template", "--template", "", "",
      "chat template: a built-in name or a Jinja file", false, set_template, get_template},
+    {"draft", "model_draft", "--draft", "HEARTH_DRAFT", "",
+     "guess ahead, never changing the answer: lookup, off, auto, or a small model's name", false,
+     set_draft, [](const Settings& s) { return s.draft; }},
     {"context", "num_ctx ctx_size n_ctx", "--ctx,--ctx-size", "HEARTH_CONTEXT", "",
      "tokens that a chat may hold; 0 = the model's, at most 8192", true,
      [](Settings& s, Text v) -> Result<void> {

@@ -20,8 +20,9 @@ const char* origin_name(Origin origin);  ///< "built in", "model file", …
 struct Settings {
     SamplingParams sampling;
     EngineOptions engine;
-    std::string chat_template;  ///< "" = the model's own; else a name or Jinja source
-    bool random_seed = true;    ///< draw a new seed for each request
+    std::string chat_template;     ///< "" = the model's own; else a name or Jinja source
+    std::string draft = "lookup";  ///< auto, off, lookup, or a model's name
+    bool random_seed = true;       ///< draw a new seed for each request
 };
 
 /// One row of the table.

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "app/draft_chooser.h"
 #include "app/model_cards.h"
 #include "app/session.h"
 #include "app/verbs.h"
@@ -54,6 +55,16 @@ void print_info(const FoundModel& model, const inspect::ModelCard& card) {
     for (const std::string& sentence : card.notes) fmt::print("note          {}\n", sentence);
 }
 
+/// What a second model would cost, before it is loaded.
+void print_draft(const FoundModel& model, const Options& options) {
+    const auto found = find_drafts(model.path, options.places);
+    if (!found || found->empty() || !found->front().refusal.empty()) return;
+    const inspect::DraftCandidate& draft = found->front();
+    fmt::print("draft         {}: {} more, {} more per token (--draft auto)\n",
+               printable(draft.name), show_bytes(draft.file_bytes),
+               show_bytes(draft.kv_bytes_per_token));
+}
+
 void print_parameters(const inspect::ModelCard& card, const Options& options) {
     SettingLayers layers = options.settings;
     layers.model_card = settings_from_card(card.metadata);
@@ -90,6 +101,7 @@ int verb_show(const Options& options) {
     }
     if (topic == "info") {
         print_info(*model, *card);
+        print_draft(*model, options);
     } else if (topic == "template") {
         if (card->template_source.empty()) {
             return tell_error({Errc::failed, model->name + " has no chat template of its own; "

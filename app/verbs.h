@@ -19,6 +19,7 @@ int verb_backup(const Options& options);
 int verb_paths(const Options& options);
 int verb_inspect(const Options& options);
 int verb_bench(const Options& options);
+int bench_drafts(const Options& options, const std::string& model_path);
 int verb_doctor(const Options& options);
 
 /// `hearth: WHAT` on stderr; returns the exit code of the error's kind.

@@ -111,6 +111,18 @@ struct ModelCard {
 };
 Result<ModelCard> card(const std::string& model_path);
 
+/// A model that may draft for another, or may not.
+struct DraftCandidate {
+    std::string name, path;
+    std::int64_t file_bytes = 0;
+    std::int64_t kv_bytes_per_token = 0;  ///< 0 = not looked at
+    std::string refusal;                  ///< a sentence; "" = it may draft
+};
+/// Fills in who may draft for the target, by size, memory and vocabulary; the best first. The
+/// target itself is left out. Errors: those of the target's file.
+Result<std::vector<DraftCandidate>> draft_candidates(const std::string& target_path,
+                                                     std::vector<DraftCandidate> files);
+
 /// Rungs this machine has, threads chosen by default: for `doctor`.
 std::vector<std::string> cpu_rungs();
 int cpu_threads();

@@ -110,6 +110,7 @@ void print_rest(const inspect::BenchResult& result, const std::optional<Json>& e
 int verb_bench(const Options& options) {
     const auto path = model_path_of(options);
     if (!path) return tell_error(path.error());
+    if (!options.bench_draft.empty()) return bench_drafts(options, *path);
     std::optional<Json> earlier;
     if (!options.compare_file.empty()) {
         auto json = read_earlier(options.compare_file);

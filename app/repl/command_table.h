@@ -45,6 +45,7 @@ Outcome command_set(ReplSession& s, const std::string& args);
 Outcome command_system(ReplSession& s, const std::string& args);
 Outcome command_context(ReplSession& s, const std::string& args);
 Outcome command_stats(ReplSession& s, const std::string& args);
+Outcome command_draft(ReplSession& s, const std::string& args);
 Outcome command_file(ReplSession& s, const std::string& args);
 
 /// The answers of the last line of a turn: "12 tokens · 34.5 tok/s …".

@@ -30,8 +30,8 @@ Outcome command_multi(ReplSession& s, const std::string&) {
 
 /// Commands of other programs, and those that come with branches, drafts, files and caches.
 constexpr std::string_view kLater[] = {
-    "draft", "cache", "compact", "compress", "think", "nothink", "reasoning", "image", "audio",
-    "video", "glob",  "preset",  "format",   "tools", "skills",  "download",  "pull",
+    "cache", "compact", "compress", "think",  "nothink", "reasoning", "image",    "audio",
+    "video", "glob",    "preset",   "format", "tools",   "skills",    "download", "pull",
 };
 
 bool has_word(std::string_view words, std::string_view word) {
@@ -100,6 +100,8 @@ const std::vector<Command>& commands() {
 
         {"set", "", "[name value]", "settings: temperature, verbose, wordwrap, …", "Settings",
          Argument::setting, command_set},
+        {"draft", "speculate", "[auto|off|lookup|name]", "guess ahead, with a small model or not",
+         "Settings", Argument::model, command_draft},
         {"system", "", "[text]", "show or set the system prompt", "Settings", Argument::text,
          command_system},
 

@@ -172,6 +172,25 @@ Outcome command_set(ReplSession& s, const std::string& args) {
     return {};
 }
 
+Outcome command_draft(ReplSession& s, const std::string& args) {
+    if (!args.empty()) {
+        HEARTH_TRY_VOID(s.chat.set_param("draft", args));
+    }
+    for (const SettingValue& value : s.chat.params()) {
+        if (value.name == "draft") s.say_dim(fmt::format("draft = {}", value.value));
+    }
+    if (!args.empty()) return {};
+    HEARTH_TRY(const auto candidates, s.chat.draft_candidates());
+    Rows rows;
+    for (const inspect::DraftCandidate& c : candidates) {
+        rows.push_back({c.name, show_bytes(c.file_bytes),
+                        c.refusal.empty() ? "can draft for this model" : "no: " + c.refusal});
+    }
+    if (!rows.empty()) s.say(table(rows, s.columns()));
+    s.say_dim("/draft auto takes the first that can, /draft NAME that one, /draft lookup none.");
+    return {};
+}
+
 Outcome command_system(ReplSession& s, const std::string& args) {
     if (args.empty()) {
         show_system(s);
@@ -222,6 +241,10 @@ std::string stats_line(const ReplSession& s) {
     }
     if (stats.prefill_ms > 0 && stats.prompt_tokens > stats.cached_tokens) {
         out += fmt::format(", {:.0f}/s", stats.prefill_tok_s());
+    }
+    if (const SpeculationStats& d = stats.speculation; d.steps > 0) {
+        out += fmt::format(" · {} of {} drafts, x{:.2f}", grouped(d.accepted), grouped(d.drafted),
+                           d.speedup);
     }
     if (stats.context_tokens > 0) {
         out += fmt::format(" · context {} %", 100 * stats.context_used / stats.context_tokens);

@@ -35,11 +35,11 @@ TEST_CASE("every word of the table is one command's", "[repl][commands]") {
           "retry", "continue", "undo",   "history", "chats",    "resume", "switch",  "search",
           "title", "delete",   "save",   "file",    "read",     "upload", "context", "usage",
           "stats", "multi",    "copy",   "edit",    "versions", "branch", "fork",    "tree",
-          "pin",   "archive",  "export", "import"}) {
+          "pin",   "archive",  "export", "import",  "draft"}) {
         CAPTURE(word);
         CHECK(find_command(word) != nullptr);
     }
-    for (const char* word : {"draft", "cache", "compact", "think", "image"}) {
+    for (const char* word : {"cache", "compact", "think", "image"}) {
         CAPTURE(word);
         CHECK(is_later_command(word));
         CHECK(find_command(word) == nullptr);

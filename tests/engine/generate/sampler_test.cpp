@@ -157,6 +157,40 @@ TEST_CASE("drawn frequencies follow the probabilities", "[generate][sampler]") {
     }
 }
 
+TEST_CASE("over 10^5 draws the whole chain follows the exact distribution", "[generate][sampler]") {
+    // Sixteen tokens, geometric; top-k, top-p and min-p cut where the test says, then temperature.
+    std::vector<double> p(16);
+    double total = 0;
+    for (std::size_t i = 0; i < p.size(); ++i) total += p[i] = std::pow(0.8, double(i));
+    for (double& x : p) x /= total;
+    const int n = 100000;
+    struct Case {
+        int top_k;
+        float top_p, min_p, temperature;
+        std::size_t n_kept;  ///< by hand
+        double most_chi;     ///< exceeded once in a thousand with n_kept - 1 degrees of freedom
+    };
+    // Sums of the first 4, 7, 9 are 0.608, 0.813, 0.891; 0.8^5 = 0.328, 0.8^6 = 0.262.
+    for (const Case& c :
+         {Case{0, 1, 0, 1, 16, 37.70}, Case{4, 1, 0, 0.7f, 4, 16.27}, Case{0, 0.8f, 0, 1, 7, 22.46},
+          Case{0, 1, 0.3f, 1.3f, 6, 20.52}, Case{12, 0.9f, 0.3f, 0.5f, 6, 20.52}}) {
+        auto params = plain(c.temperature);
+        params.top_k = c.top_k;
+        params.top_p = c.top_p;
+        params.min_p = c.min_p;
+        std::vector<double> q(c.n_kept);
+        double sum = 0;
+        for (std::size_t i = 0; i < c.n_kept; ++i) {
+            sum += q[i] = std::pow(p[i], 1 / static_cast<double>(c.temperature));
+        }
+        for (double& x : q) x /= sum;
+        const auto counts = draws(params, logs(p), n);
+        CAPTURE(c.top_k, c.top_p, c.min_p, c.temperature);
+        CHECK(counts.size() == c.n_kept);
+        CHECK(chi_square(counts, q, n) < c.most_chi);
+    }
+}
+
 TEST_CASE("filters keep what their definitions say", "[generate][sampler]") {
     const auto logits = logs({0.05, 0.4, 0.1, 0.3, 0.15});
     auto p = plain();
