@@ -101,7 +101,7 @@ Result<void> set_kv_type(Settings& s, Text value) {
 
 Result<void> set_isa(Settings& s, Text value) {
     return set_one_of(s.engine.isa, value,
-                      {"auto", "scalar", "avx2", "avxvnni", "vnni256", "avx512"});
+                      {"auto", "scalar", "avx2", "avxvnni", "vnni256", "avx512", "cuda"});
 }
 
 Result<void> set_template(Settings& s, Text value) {
@@ -219,8 +219,9 @@ const std::vector<SettingRow> kRows = {
          return {};
      },
      [](const Settings& s) { return std::to_string(s.engine.n_threads); }},
-    {"isa", "", "--isa", "", "", "CPU code path: auto, scalar, avx2, avxvnni, vnni256, avx512",
-     true, set_isa, [](const Settings& s) { return s.engine.isa; }},
+    {"isa", "", "--isa", "", "",
+     "what computes: auto, scalar, avx2, avxvnni, vnni256, avx512, cuda", true, set_isa,
+     [](const Settings& s) { return s.engine.isa; }},
     {"prefill_chunk", "", "--prefill-chunk", "", "", "prompt tokens per step; 0 = automatic", true,
      [](Settings& s, Text v) -> Result<void> {
          HEARTH_TRY(const std::int64_t number, read_integer(v, 0, 65536));

@@ -10,6 +10,7 @@
 #include "app/help_text.h"
 #include "app/session.h"
 #include "app/verbs.h"
+#include "engine/card.h"
 #include "engine/inspect.h"
 
 namespace hearth {
@@ -146,7 +147,8 @@ int verb_doctor(const Options& options) {
                     {"available_bytes", free_memory_bytes()},
                     {"models", n_models},
                     {"database", database},
-                    {"cuda", false},
+                    {"cuda", card_is_usable()},
+                    {"card", card_text()},
                     {"notes", notes}});
         return is_sound ? 0 : 1;
     }
@@ -154,7 +156,7 @@ int verb_doctor(const Options& options) {
     fmt::print("cpu        {}; {} threads by default\n", rungs, inspect::cpu_threads());
     fmt::print("memory     {}, {} of it available\n", show_bytes(total_memory_bytes()),
                show_bytes(free_memory_bytes()));
-    fmt::print("card       no CUDA backend in this build yet: the CPU is used\n");
+    fmt::print("card       {}\n", card_text());
     fmt::print("models     {} found (hearth ls)\n", n_models);
     fmt::print("database   {}: {}\n", options.paths.database(), database);
     for (const std::string& sentence : notes) fmt::print("note       {}\n", printable(sentence));

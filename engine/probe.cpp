@@ -5,6 +5,7 @@
 
 #include "engine/base/check.h"
 #include "engine/generate/setup.h"
+#include "kernels/device.h"
 
 namespace hearth::inspect {
 
@@ -38,6 +39,7 @@ Result<std::unique_ptr<Probe>> Probe::make(const std::string& model_path,
                     "{} tokens are needed, but {} was trained for {}; shorten the input",
                     shape.n_positions, config.name, config.context_length);
     }
+    HEARTH_TRY_VOID(place_weights(*p->model_, *p->backend_));
     HEARTH_TRY(const DType dtype, kv_dtype(options));
     const int own = shape.n_positions / kPageTokens + 1;
     HEARTH_TRY(p->kv_, KvCache::make(config, *p->backend_, dtype, own * (1 + shape.companions),
@@ -84,13 +86,19 @@ void Probe::pass(int n_tokens, int n_outputs) {
     const BatchView view = batch_.view();
     backend_->begin(view);
     decode(model_->config, model_->weights, view, kv_->layers(), *activations_, *backend_);
-    backend_->run();
+    run(view);
     for (std::size_t c = 0; c < companions_.size(); ++c) companions_[c].n_cached += steps_[c];
     ++n_passes_;
 }
 
+void Probe::run(const BatchView& view) {
+    backend_->run();
+    logits_ = on_host(*backend_,
+                      activations_->logits.top(static_cast<std::int64_t>(view.output_rows.size())));
+}
+
 std::span<const float> Probe::row(int output) const {
-    const MatrixView& m = activations_->logits;
+    const MatrixView& m = logits_;
     return {m.data + output * m.stride, static_cast<std::size_t>(m.cols)};
 }
 
@@ -105,7 +113,7 @@ void Probe::visit_rows(int n_tokens, int first_row, const Visit& visit) {
         view.output_rows = rows;
         backend_->begin(view);
         decode_head(model_->config, model_->weights, view, *activations_, *backend_);
-        backend_->run();
+        run(view);
         for (int i = 0; i < n; ++i) visit(sequence_.n_cached + done + i, row(i));
     }
 }

@@ -49,6 +49,7 @@ class Probe {
     void add_companions();
     void pass(int n_tokens, int n_outputs);
     void visit_rows(int n_tokens, int first_row, const Visit& visit);
+    void run(const BatchView& view);
     std::span<const float> row(int output) const;
 
     Shape shape_;
@@ -56,6 +57,7 @@ class Probe {
     std::unique_ptr<Model> model_;
     std::unique_ptr<KvCache> kv_;
     std::unique_ptr<Activations> activations_;
+    MatrixView logits_;  ///< of the last pass, in host memory
     Sequence sequence_;
     std::vector<Sequence> companions_;
     std::vector<int> steps_;  ///< tokens of each companion in the current pass

@@ -72,7 +72,7 @@ void KvCache::prepare(std::int32_t page) {
     ++in_use_[static_cast<std::size_t>(page / kSlabPages)];
     if (dirty_[static_cast<std::size_t>(page)]) {
         for (int plane = 0; plane < static_cast<int>(2 * layers_.size()); ++plane) {
-            std::memset(page_address(plane, page), 0, static_cast<std::size_t>(page_bytes_));
+            backend_.discard(page_address(plane, page), static_cast<std::size_t>(page_bytes_));
         }
     }
     dirty_[static_cast<std::size_t>(page)] = true;

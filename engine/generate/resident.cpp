@@ -6,8 +6,10 @@
 
 #include <fmt/format.h>
 
+#include "engine/generate/card_plan.h"
 #include "engine/generate/setup.h"
 #include "engine/speculate/lookup.h"
+#include "kernels/device.h"
 
 namespace hearth {
 
@@ -42,6 +44,44 @@ std::unique_ptr<DiskCache> make_disk_cache(const Resident& r, const EngineOption
                                        r.model->config.name, *r.kv, *r.prefixes);
 }
 
+int most_rows(const Resident& r) { return r.chunk.largest() + kMostSequences; }
+
+/// Plans the card's memory, says so, and takes that of weights and kernels. Pages for the KV cache.
+Result<int> move_to_card(Resident& r, const EngineOptions& options, std::int64_t page_bytes,
+                         CardBackend& backend) {
+    const Model& model = *r.model;
+    const std::vector<TensorView> tensors = every_tensor(model.weights);
+    CardNeeds needs;
+    needs.wanted_pages = (context_limit(options, model.config) + kPageTokens - 1) / kPageTokens;
+    const StepLimits limits = step_limits(model.config, most_rows(r), kMostSequences,
+                                          static_cast<int>(needs.wanted_pages) * kMostSequences);
+    needs.weights = backend.weight_bytes(tensors);
+    needs.activations = Activations::bytes_for(model.config, most_rows(r), kMostSequences);
+    needs.workspace = backend.workspace_bytes(limits);
+    needs.bytes_per_page = page_bytes;
+    needs.slab_pages = KvCache::kSlabPages;
+    needs.context_is_explicit = options.context_tokens > 0;
+    std::int64_t free = backend.free_bytes();
+    if (options.kv_budget_bytes > 0) {  // the user's limit for KV is one more wall
+        const std::int64_t fixed = needs.weights + needs.activations + needs.workspace;
+        free = std::min(free, fixed + kCardMarginBytes +
+                                  std::max(options.kv_budget_bytes,
+                                           page_bytes * std::int64_t{KvCache::kSlabPages}));
+    }
+    HEARTH_TRY(const CardPlan plan, plan_card(r.path, needs, free));
+    r.notes.push_back(plan.text);
+    if (const std::string why = backend.load_weights(tensors, {}); !why.empty()) {
+        return fail(Errc::out_of_memory, "{}: {}", r.path, why);
+    }
+    if (!backend.reserve(limits)) {
+        return fail(Errc::out_of_memory,
+                    "{}: the working memory of {} MiB, planned on the card, was taken by another "
+                    "program meanwhile; try again",
+                    r.path, needs.workspace >> 20);
+    }
+    return static_cast<int>(plan.pages);
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Resident>> Resident::load(const std::string& path,
@@ -57,7 +97,13 @@ Result<std::unique_ptr<Resident>> Resident::load(const std::string& path,
     if (!r->chat_template.note.empty()) r->notes.push_back(r->chat_template.note);
     HEARTH_TRY(const DType dtype, kv_dtype(options));
     const std::int64_t page_bytes = KvCache::bytes_per_page(model.config, dtype);
-    int n_pages = budget_pages(options, page_bytes);
+    r->chunk = ChunkSize(options.prefill_chunk, model.weight_bytes());
+    int n_pages = 0;
+    if (CardBackend* const card = as_card(backend)) {
+        HEARTH_TRY(n_pages, move_to_card(*r, options, page_bytes, *card));
+    } else {
+        n_pages = budget_pages(options, page_bytes);
+    }
     auto kv = KvCache::make(model.config, backend, dtype, n_pages, options.permute_pages);
     // An automatic budget makes do with the address space that there is.
     while (!kv && options.kv_budget_bytes == 0 && n_pages > KvCache::kSlabPages) {
@@ -71,10 +117,8 @@ Result<std::unique_ptr<Resident>> Resident::load(const std::string& path,
     if (!options.cache_dir.empty() && options.cache_budget_bytes >= 0)
         r->disk = make_disk_cache(*r, options, dtype, backend);
     r->self_check = options.self_check;
-    r->chunk = ChunkSize(options.prefill_chunk, model.weight_bytes());
     HEARTH_TRY(r->activations,
-               Activations::make(model.config, backend, r->chunk.largest() + kMostSequences,
-                                 kMostSequences));
+               Activations::make(model.config, backend, most_rows(*r), kMostSequences));
     r->speculator = std::make_unique<Speculator>(
         model.tokenizer->vocab_size(),
         [tokenizer = model.tokenizer.get()](std::int32_t id) { return tokenizer->is_eog(id); });

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "engine/base/memory.h"
+#include "kernels/device.h"
 
 namespace hearth {
 
@@ -51,10 +52,19 @@ Result<void> check_options(const EngineOptions& o) {
 }
 
 Result<std::unique_ptr<Backend>> make_backend(const EngineOptions& options) {
+    if (options.isa == "cuda") {
+        std::string why;
+        std::unique_ptr<Backend> card = make_card_backend({}, why);
+        if (card == nullptr) {
+            return fail(Errc::no_gpu, "the card was asked for (isa cuda), but {}", why);
+        }
+        return card;
+    }
     const auto it = std::find_if(std::begin(kIsaNames), std::end(kIsaNames),
                                  [&](const IsaName& n) { return n.name == options.isa; });
     if (it == std::end(kIsaNames)) {
-        return fail(Errc::usage, "unknown instruction set '{}'; this processor has auto, {}",
+        return fail(Errc::usage,
+                    "unknown instruction set '{}'; this processor has auto, {}; a card is cuda",
                     options.isa, supported_isas());
     }
     auto backend = make_cpu_backend({options.n_threads, it->isa});
@@ -63,6 +73,23 @@ Result<std::unique_ptr<Backend>> make_backend(const EngineOptions& options) {
                     options.isa, supported_isas());
     }
     return backend;
+}
+
+Result<void> place_weights(const Model& model, Backend& backend) {
+    CardBackend* const card = as_card(backend);
+    if (card == nullptr) return {};
+    const std::vector<TensorView> tensors = every_tensor(model.weights);
+    const std::int64_t needed = card->weight_bytes(tensors), free = card->free_bytes();
+    if (needed > free) {
+        return fail(Errc::out_of_memory,
+                    "{}: its weights need {} MiB on the card, {} MiB are free there; close other "
+                    "programs, take a smaller model or quantization, or use the processor "
+                    "(--isa auto)",
+                    model.file->path(), needed >> 20, free >> 20);
+    }
+    const std::string why = card->load_weights(tensors, {});
+    if (why.empty()) return {};
+    return fail(Errc::out_of_memory, "{}: {}", model.file->path(), why);
 }
 
 std::string backend_text(const Backend& backend) {

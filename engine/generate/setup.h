@@ -27,5 +27,7 @@ Result<std::unique_ptr<Model>> load_model(const std::string& path, const EngineO
 int context_limit(const EngineOptions& options, const ModelConfig& config);
 /// Pages that the KV budget of the options allows, at least 1.
 int budget_pages(const EngineOptions& options, std::int64_t bytes_per_page);
+/// Copies the weights to the card, if the backend is one. Errors: out_of_memory.
+Result<void> place_weights(const Model& model, Backend& backend);
 
 }  // namespace hearth

@@ -8,6 +8,7 @@
 #include "engine/base/check.h"
 #include "engine/base/log.h"
 #include "engine/generate/setup.h"
+#include "kernels/device.h"
 
 namespace hearth {
 
@@ -53,6 +54,8 @@ void Worker::unload() {
         resident_->disk->flush();
         tell_disk_news();
     }
+    // They are found by addresses that the file gives back.
+    if (CardBackend* const card = as_card(backend_)) card->drop_weights();
     resident_.reset();
 }
 
@@ -251,7 +254,15 @@ void Worker::step(const std::atomic<bool>& stop) {
     draft(shares, stop);
     record(shares);
     const auto start = Clock::now();
-    if (!backend_.run(&stop)) return drop(shares);
+    const bool ran = backend_.run(&stop);
+    const CardBackend* const card = as_card(backend_);
+    if (card != nullptr && !card->failure().empty()) {
+        drop(shares);
+        return fail_all({Errc::device_lost, card->failure()});
+    }
+    if (!ran) return drop(shares);
+    logits_ = on_host(backend_, resident_->activations->logits.top(
+                                    static_cast<std::int64_t>(view_.output_rows.size())));
     const double step_ms = ms_between(start, Clock::now());
     resident_->chunk.measured(batch_.n_rows(), step_ms);
     if (only_decodes_) resident_->speculator->ran(batch_.n_rows(), step_ms);
@@ -279,7 +290,7 @@ void Worker::take_tokens(const Share& share, int output, double step_ms) {
     Job& job = *share.job;
     const Draft& draft = share.draft;
     const auto start = Clock::now();
-    const MatrixView& logits = resident_->activations->logits;
+    const MatrixView& logits = logits_;
     const bool first = !job.is_generating();
     Job::Step shown;
     int row = 0, n_seen = 0;

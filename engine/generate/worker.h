@@ -88,6 +88,7 @@ class Worker {
     Scheduler scheduler_;
     Batch batch_;
     BatchView view_;
+    MatrixView logits_;          ///< of this step, in host memory
     bool only_decodes_ = false;  ///< this step has no prompt rows
     int n_decoding_ = 0;         ///< then: sequences in it
 };

@@ -1,41 +1,54 @@
 #include "engine/model/decode.h"
 
 #include <algorithm>
-#include <utility>
+#include <vector>
 
 #include "engine/base/check.h"
 
 namespace hearth {
 
-Result<std::unique_ptr<Activations>> Activations::make(const ModelConfig& config, Backend& backend,
-                                                       int max_tokens, int max_outputs) {
+namespace {
+
+/// Rows begin at multiples of 64 bytes.
+std::int64_t stride_of(std::int64_t cols) { return (cols + 15) / 16 * 16; }
+
+}  // namespace
+
+std::vector<Activations::Part> Activations::parts(const ModelConfig& config, int max_tokens,
+                                                  int max_outputs) {
     std::int64_t q = 0, kv = 0;
     for (const AttentionSpec& s : config.attention) {
         q = std::max(q, std::int64_t{s.n_heads} * s.head_dim);
         kv = std::max(kv, std::int64_t{s.n_kv_heads} * s.head_dim);
     }
-    std::unique_ptr<Activations> a(new Activations);
     const std::int64_t d = config.hidden_size, f = config.intermediate_size;
-    const std::pair<MatrixView*, std::pair<std::int64_t, std::int64_t>> parts[] = {
-        {&a->x, {max_tokens, d}},
-        {&a->h, {max_tokens, d}},
-        {&a->q, {max_tokens, q}},
-        {&a->k, {max_tokens, kv}},
-        {&a->v, {max_tokens, kv}},
-        {&a->attn, {max_tokens, q}},
-        {&a->gate, {max_tokens, f}},
-        {&a->up, {max_tokens, f}},
-        {&a->out_x, {max_outputs, d}},
-        {&a->out_h, {max_outputs, d}},
-        {&a->logits, {max_outputs, config.vocab_size}},
-    };
-    // Rows begin at multiples of 64 bytes.
-    const auto stride = [](std::int64_t cols) { return (cols + 15) / 16 * 16; };
+    using A = Activations;
+    return {{&A::x, max_tokens, d},
+            {&A::h, max_tokens, d},
+            {&A::q, max_tokens, q},
+            {&A::k, max_tokens, kv},
+            {&A::v, max_tokens, kv},
+            {&A::attn, max_tokens, q},
+            {&A::gate, max_tokens, f},
+            {&A::up, max_tokens, f},
+            {&A::out_x, max_outputs, d},
+            {&A::out_h, max_outputs, d},
+            {&A::logits, max_outputs, config.vocab_size}};
+}
+
+std::int64_t Activations::bytes_for(const ModelConfig& config, int max_tokens, int max_outputs) {
     std::int64_t floats = 0;
-    for (const auto& [view, shape] : parts) floats += shape.first * stride(shape.second);
+    for (const Part& p : parts(config, max_tokens, max_outputs))
+        floats += p.rows * stride_of(p.cols);
+    return floats * static_cast<std::int64_t>(sizeof(float));
+}
+
+Result<std::unique_ptr<Activations>> Activations::make(const ModelConfig& config, Backend& backend,
+                                                       int max_tokens, int max_outputs) {
+    std::unique_ptr<Activations> a(new Activations);
     a->max_tokens = max_tokens;
     a->max_outputs = max_outputs;
-    a->bytes_ = static_cast<std::size_t>(floats) * sizeof(float);
+    a->bytes_ = static_cast<std::size_t>(bytes_for(config, max_tokens, max_outputs));
     a->memory_ = backend.allocate(a->bytes_);
     if (a->memory_ == nullptr) {
         return fail(Errc::out_of_memory,
@@ -45,9 +58,9 @@ Result<std::unique_ptr<Activations>> Activations::make(const ModelConfig& config
     }
     a->backend_ = &backend;
     auto* p = static_cast<float*>(a->memory_);
-    for (const auto& [view, shape] : parts) {
-        *view = {p, shape.first, shape.second, stride(shape.second)};
-        p += shape.first * stride(shape.second);
+    for (const Part& part : parts(config, max_tokens, max_outputs)) {
+        (*a).*part.view = {p, part.rows, part.cols, stride_of(part.cols)};
+        p += part.rows * stride_of(part.cols);
     }
     return a;
 }

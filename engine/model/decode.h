@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <span>
+#include <vector>
 
 #include "engine/base/result.h"
 #include "engine/model/config.h"
@@ -17,6 +18,8 @@ class Activations {
   public:
     static Result<std::unique_ptr<Activations>> make(const ModelConfig& config, Backend& backend,
                                                      int max_tokens, int max_outputs);
+    /// What make allocates.
+    static std::int64_t bytes_for(const ModelConfig& config, int max_tokens, int max_outputs);
     ~Activations();
     Activations(const Activations&) = delete;
     Activations& operator=(const Activations&) = delete;
@@ -31,6 +34,11 @@ class Activations {
     MatrixView logits;        ///< (R, V)
 
   private:
+    struct Part {
+        MatrixView Activations::*view;
+        std::int64_t rows, cols;
+    };
+    static std::vector<Part> parts(const ModelConfig& config, int max_tokens, int max_outputs);
     Activations() = default;
     Backend* backend_ = nullptr;
     void* memory_ = nullptr;

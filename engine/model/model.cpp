@@ -4,6 +4,23 @@
 
 namespace hearth {
 
+std::vector<TensorView> every_tensor(const Weights& weights) {
+    std::vector<TensorView> all;
+    const auto add = [&](const TensorView& t) {
+        if (t) all.push_back(t);
+    };
+    add(weights.token_embedding);
+    for (const LayerWeights& l : weights.layers) {
+        for (const TensorView* t :
+             {&l.attn_norm, &l.wq, &l.wk, &l.wv, &l.bq, &l.bk, &l.bv, &l.q_norm, &l.k_norm, &l.wo,
+              &l.attn_post_norm, &l.ffn_norm, &l.w_gate, &l.w_up, &l.w_down, &l.ffn_post_norm})
+            add(*t);
+    }
+    add(weights.final_norm);
+    add(weights.lm_head);
+    return all;
+}
+
 Result<std::unique_ptr<Model>> Model::load(const std::string& path, int context_tokens) {
     HEARTH_TRY(auto file, WeightFile::open(path));
     return from_file(std::move(file), context_tokens);

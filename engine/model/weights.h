@@ -29,4 +29,7 @@ struct Weights {
     TensorView lm_head;     ///< (V, D); the embedding when tied
 };
 
+/// All of them that are there.
+std::vector<TensorView> every_tensor(const Weights& weights);
+
 }  // namespace hearth

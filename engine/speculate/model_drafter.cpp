@@ -7,6 +7,7 @@
 
 #include "engine/base/check.h"
 #include "engine/generate/setup.h"
+#include "kernels/device.h"
 
 namespace hearth {
 
@@ -43,6 +44,10 @@ double bytes_per_step(const Model& m, std::int64_t head_rows) {
 Result<std::unique_ptr<ModelDrafter>> ModelDrafter::load(const std::string& path,
                                                          const EngineOptions& options,
                                                          Backend& backend) {
+    if (as_card(backend) != nullptr) {
+        return fail(Errc::usage,
+                    "a draft model computes on the processor only: on the card it is not used");
+    }
     const auto start = SteadyClock::now();
     std::unique_ptr<ModelDrafter> d(new ModelDrafter(backend));
     d->path_ = path;

@@ -34,7 +34,7 @@ bool CudaBackend::check_error(cudaError_t e, const char* what) {
     if (failure_.empty())
         failure_ = std::string("the card stopped computing (") + what +
                    "): " + cudaGetErrorString(e) +
-                   "; start hearth again, or without it (--device cpu)";
+                   "; start hearth again, or without it (--isa auto)";
     return false;
 }
 
