@@ -52,7 +52,13 @@ void find_clusters(Paragraph& p) {
     static std::once_flag once;
     std::call_once(once, init_linebreak);
     p.breaks.assign(n, LINEBREAK_NOBREAK);
-    set_linebreaks_utf32(reinterpret_cast<const utf32_t*>(p.points.data()), n, "", p.breaks.data());
+    // The library's table ends before regional indicators and stops the program at them; pictures
+    // break like ideographs.
+    std::vector<utf32_t> points(p.points.begin(), p.points.end());
+    for (utf32_t& c : points) {
+        if ((c >= 0x1F000 && c < 0x20000) || c == 0xFFFF) c = 0x4E00;
+    }
+    set_linebreaks_utf32(points.data(), n, "", p.breaks.data());
 }
 
 void find_levels(Paragraph& p) {

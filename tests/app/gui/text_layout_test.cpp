@@ -1,5 +1,6 @@
 #include <catch2/catch.hpp>
 
+#include "app/gui/math.h"
 #include "app/gui/text/layout.h"
 #include "app/gui/text/shape.h"
 
@@ -174,4 +175,21 @@ TEST_CASE("text is readable in every theme", "[gui][theme]") {
         }
         CHECK(contrast(theme[Ink::on_accent], theme[Ink::accent]) >= 4.5);
     }
+}
+
+TEST_CASE("no character of Unicode stops the layout", "[gui][text]") {
+    Fonts fonts;
+    fonts.use_system_fonts(false);
+    std::string text;
+    std::size_t n_lines = 0;
+    for (char32_t c = 1; c < 0x110000; ++c) {
+        if (c == 0xD800) c = 0xE000;
+        append_character(text, c);
+        // Planes beyond the second are alike but for their first page.
+        if (c > 0x20000 && (c & 0xFFFF) > 0x400) c |= 0xFFFF;
+        if (text.size() < 4096) continue;
+        n_lines += plain(fonts, text, 200).lines.size();
+        text.clear();
+    }
+    CHECK(n_lines > 1000);
 }
