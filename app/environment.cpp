@@ -1,5 +1,7 @@
 #include "app/environment.h"
 
+#include <algorithm>
+#include <cctype>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -72,6 +74,29 @@ std::vector<std::string> split_path_list(const std::string& list) {
         at = end + 1;
     }
     return parts;
+}
+
+bool prefers_dark(Environment environment) {
+    const auto says_dark = [](std::string line) {
+        std::transform(line.begin(), line.end(), line.begin(),
+                       [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+        const auto value = line.substr(std::min(line.find('='), line.size()));
+        if (line.rfind("gtk-application-prefer-dark-theme", 0) == 0) {
+            return value == "=1" || value == "=true";
+        }
+        const bool names_theme =
+            line.rfind("gtk-theme-name", 0) == 0 || line.rfind("colorscheme=", 0) == 0;
+        return names_theme && value.find("dark") != std::string::npos;
+    };
+    std::string base = environment("XDG_CONFIG_HOME");
+    if (base.empty()) base = environment("HOME") + "/.config";
+    for (const char* name : {"/gtk-4.0/settings.ini", "/gtk-3.0/settings.ini", "/kdeglobals"}) {
+        std::ifstream file(base + name);
+        for (std::string line; std::getline(file, line);) {
+            if (says_dark(line)) return true;
+        }
+    }
+    return false;
 }
 
 bool has_portable_marker() { return fs::exists(program_dir() + "/hearth.portable"); }

@@ -19,6 +19,8 @@ const std::vector<EnvironmentVariable>& environment_variables();
 AppPaths find_paths(Environment environment, const std::string& data_dir, bool portable);
 /// A file `hearth.portable` lies beside the program.
 bool has_portable_marker();
+/// Whether the desktop's settings (GTK, KDE) ask for dark windows.
+bool prefers_dark(Environment environment);
 /// Folders of this and other programs that can hold models; they need not exist.
 ModelPlaces find_places(Environment environment, const AppPaths& paths);
 /// The colon-separated parts of a path list, without empty ones.

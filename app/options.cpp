@@ -363,6 +363,7 @@ Result<void> add_environment(Draft& draft, Environment environment) {
     o.editor = environment("VISUAL");
     if (o.editor.empty()) o.editor = environment("EDITOR");
     o.term = environment("TERM");
+    o.prefers_dark = prefers_dark(environment);
     o.has_display = !environment("DISPLAY").empty() || !environment("WAYLAND_DISPLAY").empty();
     o.stdin_tty = ::isatty(STDIN_FILENO) != 0;
     o.stdout_tty = ::isatty(STDOUT_FILENO) != 0;

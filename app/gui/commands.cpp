@@ -37,6 +37,13 @@ const std::vector<Command>& commands() {
          [](Gui& g) { last_version(g, -1); }},
         {"Later version of the last answer", "Alt+→", Key::right, kAlt,
          [](Gui& g) { last_version(g, 1); }},
+        {"Take back the last question", "Ctrl+Shift+Z", Key::z, kCtrlShift,
+         [](Gui& g) {
+             // In the composer these keys bring back what Ctrl+Z took.
+             if (g.ui().focus() == composer_id() && g.composer.box.buffer.redo()) return;
+             g.take_back();
+         }},
+        {"Rename this chat", "F2", Key::f2, kNone, [](Gui& g) { g.rename_chat(); }},
         {"Stop", "Esc", Key::none, kNone, [](Gui& g) { g.stop(); }},
         {"Copy the last answer", "Ctrl+Shift+C", Key::c, kCtrlShift,
          [](Gui& g) { g.copy_last_answer(false); }},

@@ -27,7 +27,7 @@ struct Command {
 };
 const std::vector<Command>& commands();
 
-enum class Dialog : std::uint8_t { none, palette, shortcuts, models, settings, link };
+enum class Dialog : std::uint8_t { none, palette, shortcuts, models, settings, link, rename };
 
 /// What stands above the composer until it is dismissed.
 struct Notice {
@@ -104,6 +104,8 @@ class Gui {
     void continue_last();
     void edit_message(MessageId id);
     void edit_last();
+    void take_back();  ///< the last question and its answer; its text goes to the composer
+    void rename_chat();
     void show_version(MessageId id, int direction);
     void choose_model(const std::string& path);
     void copy(const std::string& text, const std::string& said);

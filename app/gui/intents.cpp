@@ -111,6 +111,27 @@ void Gui::edit_last() {
     if (last != messages.rend()) edit_message(last->id);
 }
 
+void Gui::take_back() {
+    if (view().messages.empty()) return;
+    const ConversationId conversation = view().chat.id;
+    const MessageId leaf = view().messages.back().id;
+    auto text = chat_.undo();
+    if (!text) return say_error(text.error());
+    if (composer.box.buffer.text().empty()) composer.box.buffer.set_text(*text);
+    toast("The last question is taken back.", [conversation, leaf](Gui& gui) {
+        auto done = gui.chat().store().set_active_leaf(conversation, leaf);
+        if (done && gui.view().chat.id == conversation) done = gui.chat().switch_to(conversation);
+        if (!done) return gui.say_error(done.error());
+        gui.composer.box.buffer.set_text("");
+    });
+}
+
+void Gui::rename_chat() {
+    open_dialog(Dialog::rename);
+    dialog_state.query.buffer.reset(view().chat.title);
+    dialog_state.query.buffer.select_all();
+}
+
 void Gui::show_version(MessageId id, int direction) {
     if (chat_.busy()) return;
     const auto versions = chat_.store().versions(view().chat.id, id);

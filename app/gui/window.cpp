@@ -53,6 +53,7 @@ class Window {
         started_ = true;
         gui_ =
             std::make_unique<Gui>(chat_, textures_, options.no_log ? "" : options.paths.state_dir);
+        gui_->set_system_dark(options.prefers_dark);
         glfw_->window_hint(GLFW_CONTEXT_VERSION_MAJOR, 3);
         glfw_->window_hint(GLFW_CONTEXT_VERSION_MINOR, 3);
         glfw_->window_hint(GLFW_OPENGL_PROFILE, GLFW_OPENGL_CORE_PROFILE);

@@ -165,6 +165,24 @@ void draw_link(Gui& gui) {
     }
 }
 
+void draw_rename(Gui& gui) {
+    Ui& ui = gui.ui();
+    DialogState& s = gui.dialog_state;
+    const Rect box = sheet(gui, 460, 150);
+    const float y = heading(gui, box, "Title of this chat");
+    TextBoxLook look;
+    look.single_line = true;
+    const Rect field = {box.x, y, box.w - ui.px(98), ui.px(34)};
+    const bool entered = s.query.show(ui, make_id("dialog query"), field, look).submitted;
+    ButtonLook button;
+    button.filled = true;
+    const Rect save = {field.right() + ui.px(8), y, ui.px(90), ui.px(34)};
+    if (!ui.button(make_id("rename save"), save, "Save", button) && !entered) return;
+    if (auto done = gui.chat().set_title(s.query.buffer.text()); !done) gui.say_error(done.error());
+    gui.sidebar.stale = true;
+    gui.close_dialog();
+}
+
 }  // namespace
 
 void draw_dialog(Gui& gui) {
@@ -181,6 +199,8 @@ void draw_dialog(Gui& gui) {
             return draw_settings(gui);
         case Dialog::link:
             return draw_link(gui);
+        case Dialog::rename:
+            return draw_rename(gui);
     }
 }
 

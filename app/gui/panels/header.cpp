@@ -75,8 +75,10 @@ void draw_header(Gui& gui, const Rect& area) {
     const float model_width = std::min(ui.measure(model, model_look).x + ui.px(42), area.w * 0.45f);
     const float left = area.x + side + ui.px(20);
     const Rect pick = {area.right() - side - ui.px(16) - model_width, y, model_width, side};
-    ui.text({left, area.y, std::max(1.0f, pick.x - left - ui.px(12)), area.h},
-            gui.view().chat.title.empty() ? "New chat" : gui.view().chat.title, title);
+    const Rect name = {left, area.y, std::max(1.0f, pick.x - left - ui.px(12)), area.h};
+    ui.text(name, gui.view().chat.title.empty() ? "New chat" : gui.view().chat.title, title);
+    if (ui.click_area(make_id("title"), name)) gui.rename_chat();
+    if (ui.hovered(name)) ui.tip(name, "Rename (F2)");
     if (ui.button(make_id("model"), pick, model, button, Icon::chevron_down)) {
         gui.open_dialog(Dialog::models);
     }

@@ -397,3 +397,21 @@ TEST_CASE("every scale and a narrow window draw without trouble", "[gui]") {
         CHECK(d.gui->dialog() == Dialog::none);
     }
 }
+
+TEST_CASE("a chat is renamed, and its last turn taken back and brought back", "[gui]") {
+    GuiDriver d;
+    d.turn(U"first", "one");
+    d.turn(U"second", "two");
+    d.press(Key::f2);
+    d.ctrl(Key::a);
+    d.type(U"Zahlen 数字");
+    d.press(Key::enter);
+    CHECK(d.view().chat.title == "Zahlen 数字");
+    CHECK(d.gui->dialog() == Dialog::none);
+    d.press(Key::z, {true, true, false});
+    CHECK(d.view().messages.size() == 2);
+    CHECK(d.draft() == "second");
+    d.click("Undo");
+    CHECK(d.view().messages.size() == 4);
+    CHECK(d.draft().empty());
+}
