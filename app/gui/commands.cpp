@@ -49,6 +49,12 @@ const std::vector<Command>& commands() {
          [](Gui& g) { g.copy_last_answer(false); }},
         {"Copy the last code", "Ctrl+Shift+;", Key::semicolon, kCtrlShift,
          [](Gui& g) { g.copy_last_answer(true); }},
+        {"Branch into a new chat", "", Key::none, kNone,
+         [](Gui& g) {
+             if (!g.view().messages.empty()) g.branch(g.view().messages.back().id);
+         }},
+        {"Pin or unpin this chat", "", Key::none, kNone,
+         [](Gui& g) { g.pin_chat(g.view().chat.id, !g.view().chat.pinned); }},
         {"Delete this chat", "Ctrl+Shift+D", Key::d, kCtrlShift,
          [](Gui& g) { g.remove_chat(g.view().chat.id); }},
         {"Show or hide the chats", "Ctrl+B", Key::b, kCtrl,

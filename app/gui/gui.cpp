@@ -159,17 +159,25 @@ void Gui::typed_elsewhere() {
     }
 }
 
-/// The unsent text belongs to its chat.
+/// The unsent text belongs to its chat, also after a restart.
 void Gui::sync_draft() {
     const ConversationId now = view().chat.id;
     if (composer.chat == now) return;
     // A new chat that has just got its row is the same chat.
-    if (composer.chat > 0 || (composer.chat == 0 && !chat_.busy())) {
-        composer.drafts[composer.chat] = composer.box.buffer.text();
-        composer.box.buffer.reset(composer.drafts[now]);
+    if (composer.chat != 0 || !chat_.busy()) {
+        keep_draft();
+        kept_draft_ = chat_.store().draft(now).value_or("");
+        composer.box.buffer.reset(kept_draft_);
         composer.editing.reset();
     }
     composer.chat = now;
+}
+
+void Gui::keep_draft() {
+    const std::string& text = composer.box.buffer.text();
+    if (composer.chat < 0 || composer.editing || text == kept_draft_) return;
+    if (auto kept = chat_.store().set_draft(composer.chat, text); !kept) return;
+    kept_draft_ = text;
 }
 
 void Gui::take_notes() {
@@ -178,19 +186,9 @@ void Gui::take_notes() {
 }
 
 bool Gui::look_for_news() {
-    if (chat_.busy()) return false;
-    const auto newest = chat_.store().latest();
-    if (!newest || !*newest) return false;
-    const Conversation& chat = **newest;
-    if (chat.updated_ms == newest_ms_) return false;
-    const bool first = newest_ms_ == 0;
-    newest_ms_ = chat.updated_ms;
+    keep_draft();
+    if (!chat_.refresh()) return false;
     sidebar.stale = true;
-    // The chat that is open was continued elsewhere.
-    const bool is_shown = chat.id == view().chat.id && chat.updated_ms != view().chat.updated_ms;
-    if (!first && is_shown) {
-        if (auto read = chat_.switch_to(chat.id); !read) say_error(read.error());
-    }
     return true;
 }
 

@@ -3,7 +3,6 @@
 // Draws from ViewState and asks ChatController; knows no windowing library, so tests drive it.
 
 #include <functional>
-#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -53,9 +52,8 @@ struct SidebarState {
 };
 struct ComposerState {
     TextBox box;
-    std::map<ConversationId, std::string> drafts;  ///< unsent text of other chats
-    ConversationId chat = -1;                      ///< whose draft is in the box
-    std::optional<MessageId> editing;              ///< the question that is being changed
+    ConversationId chat = -1;          ///< whose draft is in the box
+    std::optional<MessageId> editing;  ///< the question that is being changed
 };
 struct InspectorState {
     TextBox system, value;
@@ -104,6 +102,8 @@ class Gui {
     void continue_last();
     void edit_message(MessageId id);
     void edit_last();
+    void branch(MessageId id);  ///< a new chat up to this message
+    void pin_chat(ConversationId id, bool pinned);
     void take_back();  ///< the last question and its answer; its text goes to the composer
     void rename_chat();
     void show_version(MessageId id, int direction);
@@ -143,6 +143,7 @@ class Gui {
     void layout();
     void run_shortcuts();
     void sync_draft();
+    void keep_draft();
     void take_notes();
     void draw_toast();
     void save_prefs();
@@ -163,7 +164,7 @@ class Gui {
     int prefill_first_ = -1;
     bool was_busy_ = false, turn_ended_ = false;
     bool stopping_ = false;
-    std::int64_t newest_ms_ = 0;  ///< of the store's chats, when last looked
+    std::string kept_draft_;  ///< as the store has it
 };
 
 // --- the panels, one file each in panels/

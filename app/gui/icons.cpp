@@ -116,6 +116,13 @@ void Ui::icon(Icon which, const Rect& rect, Ink ink) {
         case Icon::check:
             pen.stroke({{3, 8.5f}, {6.5f, 12}, {13, 4.5f}});
             break;
+        case Icon::branch:
+            pen.circle(4.5f, 4, 1.6f);
+            pen.circle(4.5f, 12, 1.6f);
+            pen.circle(11.5f, 5.5f, 1.6f);
+            pen.stroke({{4.5f, 5.6f}, {4.5f, 10.4f}});
+            pen.stroke({{11.5f, 7.1f}, {11, 8.6f}, {4.5f, 9.6f}});
+            break;
         case Icon::play:
             pen.shape({{5, 3.5f}, {12.5f, 8}, {5, 12.5f}});
             break;

@@ -18,28 +18,14 @@ void Gui::send() {
         toast("An answer is being written; Esc stops it.");
         return;
     }
-    if (composer.editing) {
-        // The old question stays in the database, below the same parent.
-        const auto& messages = view().messages;
-        const auto at = std::find_if(messages.begin(), messages.end(), [&](const StoredMessage& m) {
-            return m.id == *composer.editing;
-        });
-        if (at != messages.end()) {
-            while (!view().messages.empty()) {
-                const auto taken = chat_.undo();
-                if (!taken) return say_error(taken.error());
-                const bool still =
-                    std::any_of(view().messages.begin(), view().messages.end(),
-                                [&](const StoredMessage& m) { return m.id == *composer.editing; });
-                if (!still) break;
-            }
-        }
-    }
-    if (auto sent = chat_.send(text); !sent) return say_error(sent.error());
+    // The old question stays as a version.
+    const auto sent = composer.editing ? chat_.edit(*composer.editing, text) : chat_.send(text);
+    if (!sent) return say_error(sent.error());
     composer.editing.reset();
     composer.box.buffer.reset("");
-    composer.drafts.erase(composer.chat);
+    keep_draft();
     composer.chat = view().chat.id;
+    keep_draft();
     notices_.clear();
     sidebar.stale = true;
     transcript.clear_selection();
@@ -119,11 +105,22 @@ void Gui::take_back() {
     if (!text) return say_error(text.error());
     if (composer.box.buffer.text().empty()) composer.box.buffer.set_text(*text);
     toast("The last question is taken back.", [conversation, leaf](Gui& gui) {
-        auto done = gui.chat().store().set_active_leaf(conversation, leaf);
-        if (done && gui.view().chat.id == conversation) done = gui.chat().switch_to(conversation);
-        if (!done) return gui.say_error(done.error());
+        if (gui.view().chat.id != conversation) return gui.open_chat(conversation);
+        if (auto done = gui.chat().show_version(leaf); !done) return gui.say_error(done.error());
         gui.composer.box.buffer.set_text("");
     });
+}
+
+void Gui::branch(MessageId id) {
+    if (auto done = chat_.fork(id); !done) return say_error(done.error());
+    sidebar.stale = true;
+    transcript.jump_to_end();
+    toast("A new chat with everything up to here.");
+}
+
+void Gui::pin_chat(ConversationId id, bool pinned) {
+    if (auto done = chat_.set_pinned(id, pinned); !done) return say_error(done.error());
+    sidebar.stale = true;
 }
 
 void Gui::rename_chat() {
@@ -134,19 +131,16 @@ void Gui::rename_chat() {
 
 void Gui::show_version(MessageId id, int direction) {
     if (chat_.busy()) return;
-    const auto versions = chat_.store().versions(view().chat.id, id);
+    const auto versions = chat_.versions(id);
     if (!versions) return say_error(versions.error());
     const auto n = static_cast<int>(versions->size());
     for (int i = 0; i < n; ++i) {
         if ((*versions)[static_cast<std::size_t>(i)].id != id) continue;
         const int to = i + direction;
         if (to < 0 || to >= n) return;
-        const MessageId leaf = (*versions)[static_cast<std::size_t>(to)].id;
-        const ConversationId conversation = view().chat.id;
-        if (auto done = chat_.store().set_active_leaf(conversation, leaf); !done) {
-            return say_error(done.error());
-        }
-        if (auto done = chat_.switch_to(conversation); !done) return say_error(done.error());
+        const MessageId wanted = (*versions)[static_cast<std::size_t>(to)].id;
+        if (auto done = chat_.show_version(wanted); !done) say_error(done.error());
+        return;
     }
 }
 

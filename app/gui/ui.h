@@ -63,7 +63,8 @@ enum class Icon : std::uint8_t {
     trash,
     pin,
     check,
-    play
+    play,
+    branch
 };
 
 /// Where a scrollable list stands.

@@ -43,18 +43,24 @@ void draw_row(Gui& gui, const Conversation& chat, const Rect& row) {
     // The small button lies over the row: its click is not the row's.
     const Rect remove = {row.right() - side - ui.px(2), row.y + (row.h - side) / 2, side, side};
     const bool on_button = over && remove.contains(ui.in().mouse);
-    if (over) title.w -= side;
+    const Rect pin = {remove.x - side, remove.y, side, side};
+    const bool on_pin = over && pin.contains(ui.in().mouse);
+    if (over) title.w -= 2 * side;
     const std::string words = chat.title.empty() ? "New chat" : chat.title.substr(0, 300);
     const auto part = static_cast<std::uint64_t>(chat.id);
     if (ui.button(make_id("chat", part), title, words, look,
                   chat.pinned ? Icon::pin : Icon::none) &&
-        !on_button) {
+        !on_button && !on_pin) {
         gui.open_chat(chat.id);
     }
     if (!over) return;
     ButtonLook small;
     small.ink = Ink::dim;
     small.focusable = false;
+    if (ui.icon_button(make_id("pin chat", part), pin, Icon::pin, chat.pinned ? "Unpin" : "Pin",
+                       small)) {
+        return gui.pin_chat(chat.id, !chat.pinned);
+    }
     if (ui.icon_button(make_id("delete chat", part), remove, Icon::trash, "Delete chat", small)) {
         gui.remove_chat(chat.id);
     }

@@ -274,6 +274,7 @@ void Transcript::draw_actions(Frame& f, std::size_t index, ItemView& view, const
     }
     if (action(Icon::copy, "Copy message")) gui.copy(message.content, "The message is copied.");
     look.enabled = idle;
+    if (!user && action(Icon::branch, "Branch into a new chat")) gui.branch(message.id);
     if (user && action(Icon::pencil, "Edit")) gui.edit_message(message.id);
     if (!user && last) {
         if (action(Icon::refresh, "Regenerate")) gui.regenerate();

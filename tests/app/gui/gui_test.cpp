@@ -415,3 +415,19 @@ TEST_CASE("a chat is renamed, and its last turn taken back and brought back", "[
     CHECK(d.view().messages.size() == 4);
     CHECK(d.draft().empty());
 }
+
+TEST_CASE("a branch is a new chat up to that message; a pinned chat stands first", "[gui]") {
+    GuiDriver d;
+    d.turn(U"root", "one");
+    d.turn(U"second", "two");
+    const ConversationId old = d.view().chat.id;
+    d.gui->branch(d.view().messages[1].id);
+    d.frames(2);
+    CHECK(d.view().chat.id != old);
+    CHECK(d.view().messages.size() == 2);
+    d.gui->pin_chat(old, true);
+    d.frames(3);
+    CHECK(d.shows("Pinned"));
+    REQUIRE_FALSE(d.gui->sidebar.rows.empty());
+    CHECK(d.gui->sidebar.rows.front().id == old);
+}
