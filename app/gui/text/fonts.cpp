@@ -161,6 +161,8 @@ bool Fonts::has(int face, char32_t character) const {
     return FT_Get_Char_Index(faces_[static_cast<std::size_t>(face)]->ft, character) != 0;
 }
 
+bool Fonts::is_color(int face) const { return faces_[static_cast<std::size_t>(face)]->color; }
+
 hb_font_t* Fonts::shaper(int face) const { return faces_[static_cast<std::size_t>(face)]->hb; }
 
 float Fonts::units_per_em(int face) const {

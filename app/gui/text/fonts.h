@@ -41,6 +41,7 @@ class Fonts {
     /// The face for one grapheme cluster; face 0 when no font has it (it draws its "missing" box).
     int face_for(std::u32string_view cluster, FontStyle style, HanForms han);
     bool has(int face, char32_t character) const;
+    bool is_color(int face) const;  ///< draws pictures
     /// Shapes in font units; multiply positions by px / units_per_em(face).
     hb_font_t* shaper(int face) const;
     float units_per_em(int face) const;

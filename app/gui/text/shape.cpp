@@ -116,7 +116,7 @@ void find_faces(Fonts& fonts, const std::vector<StyleSpan>& spans, std::uint32_t
         int face = 0;
         // A space between words of one font stays in that font.
         if (i > 0 && is_space(p.points[i]) && p.spans[i - 1] == span &&
-            fonts.has(p.faces[i - 1], p.points[i])) {
+            fonts.has(p.faces[i - 1], p.points[i]) && !fonts.is_color(p.faces[i - 1])) {
             face = p.faces[i - 1];
         } else {
             face = fonts.face_for(cluster, style, han);
