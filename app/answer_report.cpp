@@ -32,7 +32,9 @@ std::string answer_as_json(const ViewState& view) {
     json["seed"] = last.seed;
     json["conversation"] = nullptr;  // nothing is stored of it
     if (view.chat.id != 0) json["conversation"] = view.chat.id;
-    json["context"] = {{"tokens", stats.context_tokens}, {"used", stats.context_used}};
+    json["context"] = {{"tokens", stats.context_tokens},
+                       {"used", stats.context_used},
+                       {"left_out_messages", view.unseen_end - view.unseen_begin}};
     json["backend"] = stats.backend;
     json["speculation"] = speculation_to_json(stats.speculation);
     return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);

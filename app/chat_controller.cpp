@@ -112,6 +112,9 @@ Result<void> ChatController::reload_messages() {
     if (chat) view_.chat = *chat;
     HEARTH_TRY(view_.messages, store_->path(view_.chat.id));
     if (view_.chat.active_leaf == 0) view_.messages.clear();
+    const ContextCut cut = stored_cut(view_.messages);
+    view_.unseen_begin = cut.begin;
+    view_.unseen_end = cut.end;
     return {};
 }
 
@@ -198,7 +201,7 @@ Result<void> ChatController::send_raw(std::vector<std::int32_t> ids) {
     return start(std::move(turn));
 }
 
-Request ChatController::make_request(const ChatTurn& turn) {
+Request ChatController::make_request(ChatTurn& turn) {
     const Settings settings = resolve_settings(layers_);
     Request request;
     request.conversation = engine_name(turn.raw_ids.empty() ? view_.chat.id : 0);
@@ -207,12 +210,18 @@ Request ChatController::make_request(const ChatTurn& turn) {
     request.sampling = settings.sampling;
     request.sampling.seed = turn.seed;
     request.draft = drafts_.choose(settings.draft, view_.model_path, notes_);
+    request.context_policy = settings.context_policy;
     request.want_logits_hash = want_logits_hash_;
     request.raw_ids = turn.raw_ids;
     request.no_disk_cache = !turn.raw_ids.empty();  // nothing is stored of it
     request.continue_last = turn.continues.has_value();
     if (turn.raw_ids.empty()) {
-        request.messages = messages_for_engine(system_prompt_, view_.messages);
+        // What was left out stays out, so that the beginning of the prompt stays the same. Who
+        // wants to stop instead gets all of it, or the error.
+        turn.cut = settings.context_policy == ContextPolicy::stop ? ContextCut{}
+                                                                  : stored_cut(view_.messages);
+        request.messages =
+            messages_for_engine(system_prompt_, view_.messages, turn.cut, &turn.begins);
     }
     return request;
 }
@@ -250,6 +259,7 @@ Result<void> ChatController::new_chat() {
     HEARTH_TRY_VOID(ensure_idle("begin a new chat"));
     view_.chat = Conversation{};
     view_.messages.clear();
+    view_.unseen_begin = view_.unseen_end = 0;
     view_.answer.clear();
     view_.answer_ids.clear();
     view_.last.reset();

@@ -147,7 +147,8 @@ class ChatController {
     Result<void> ensure_chat();
     Result<void> send_after(MessageId parent, const std::string& text);
     Result<void> start(ChatTurn turn);
-    Request make_request(const ChatTurn& turn);
+    Request make_request(ChatTurn& turn);
+    void warn_of_full_context(const Stats& stats);
     Result<void> reload_messages();
     Result<void> use_model(const std::string& name);
     Result<void> store_answer(MessageState state);
@@ -171,6 +172,7 @@ class ChatController {
     std::int64_t seen_changes_ = 0;  ///< Store::foreign_changes at the last reading
     std::vector<std::string> attachment_texts_;
     std::vector<std::string> notes_;
+    ConversationId warned_chat_ = 0;  ///< was told that its context is nearly full
     std::unique_ptr<ChatTurn> turn_;  ///< the running request
     int event_fd_ = -1;
     struct Wake;  ///< what the engine's thread calls; outlives the engine

@@ -1,5 +1,7 @@
 // ChatController's other half: engine events into ViewState, and the answer into the Store.
 
+#include <algorithm>
+
 #include <unistd.h>
 
 #include "app/chat_controller.h"
@@ -10,6 +12,8 @@ namespace {
 
 /// How much of a streamed answer a crash may take (law 2).
 constexpr auto kSaveInterval = std::chrono::milliseconds(800);
+/// Of the context: from here on the user is warned that it gets full.
+constexpr int kNearlyFullPercent = 85;
 
 void append(std::vector<std::int32_t>& to, const std::vector<std::int32_t>& ids) {
     to.insert(to.end(), ids.begin(), ids.end());
@@ -37,6 +41,23 @@ struct ChatController::Fold {
         if (!is_mine(e.id)) return;
         c.view_.model_loaded = true;
         for (std::string& sentence : e.notes) c.note(std::move(sentence));
+    }
+    void operator()(event::LeftOut& e) const {
+        if (!is_mine(e.id)) return;
+        ContextCut& cut = c.turn_->cut;
+        const auto& begins = c.turn_->begins;
+        const auto first = static_cast<std::size_t>(e.first);
+        const auto last = first + static_cast<std::size_t>(e.n);
+        if (last >= begins.size()) return;
+        cut.begin = cut.empty() ? begins[first] : std::min(cut.begin, begins[first]);
+        cut.end = begins[last];
+        c.view_.unseen_begin = cut.begin;
+        c.view_.unseen_end = cut.end;
+        c.note(
+            fmt::format("the model does not see messages {} to {} of this chat any more: {} "
+                        "tokens are more than the context of {} holds with room for an answer. "
+                        "They stay in the chat.",
+                        cut.begin + 1, cut.end, e.tokens, e.context));
     }
     void operator()(event::Prefill& e) const {
         if (!is_mine(e.id)) return;
@@ -119,6 +140,21 @@ void ChatController::flush(bool force) {
     }
 }
 
+void ChatController::warn_of_full_context(const Stats& stats) {
+    const bool nearly_full = stats.context_tokens > 0 &&
+                             100 * stats.context_used >= kNearlyFullPercent * stats.context_tokens;
+    if (!nearly_full || warned_chat_ == view_.chat.id ||
+        resolve_settings(layers_).context_policy != ContextPolicy::stop) {
+        return;
+    }
+    warned_chat_ = view_.chat.id;
+    note(fmt::format(
+        "the context is {} % full ({} of {} tokens). When it is full this chat stops; "
+        "--context-policy drop-oldest (/context policy drop-oldest) goes on without "
+        "its oldest messages, --ctx makes it larger",
+        100 * stats.context_used / stats.context_tokens, stats.context_used, stats.context_tokens));
+}
+
 void ChatController::finish(MessageState state, const TurnResult& result,
                             const std::string& tokenizer_hash) {
     flush(true);
@@ -130,9 +166,13 @@ void ChatController::finish(MessageState state, const TurnResult& result,
             saved = store_answer(MessageState::streaming);
         }
         if (saved && turn_->row != 0) {
-            saved =
-                store_->finish(turn_->row, state, finish_reason_name(result.reason), tokenizer_hash,
-                               stats_to_json(result.stats, result.error ? result.error->what : ""));
+            std::pair<MessageId, MessageId> unseen;
+            if (const ContextCut& cut = turn_->cut;
+                !cut.empty() && cut.end <= view_.messages.size())
+                unseen = {view_.messages[cut.begin].id, view_.messages[cut.end - 1].id};
+            saved = store_->finish(
+                turn_->row, state, finish_reason_name(result.reason), tokenizer_hash,
+                stats_to_json(result.stats, result.error ? result.error->what : "", unseen));
         }
         if (!saved) note(fmt::format("the answer is not stored: {}", saved.error().what));
     }
@@ -142,6 +182,7 @@ void ChatController::finish(MessageState state, const TurnResult& result,
     view_.queued_reason.clear();
     view_.last = result;
     if (!is_stored) return;
+    warn_of_full_context(view_.last->stats);
     if (auto loaded = reload_messages(); !loaded) note(loaded.error().what);
 }
 

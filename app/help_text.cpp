@@ -106,7 +106,6 @@ std::string not_yet(const std::string& word) {
         {"gui window", "the window"},
         {"--model-draft -md --draft-max --draft-min", "speculation has one setting: --draft"},
         {"--gpu-layers -ngl", "running layers on a graphics card"},
-        {"--overflow", "policies for a full context: hearth stops and says so"},
         {"--kv-type-k --kv-type-v -ctk -ctv", "separate types: --kv-type f16 or bf16 sets both"},
         {"--think --hide-thinking", "control of thinking"},
         {"--schema --grammar", "constrained answers"},

@@ -170,6 +170,14 @@ int run_once(ChatController& chat, const Options& options) {
         rest.empty() ? view.answer.empty() || view.answer.back() == '\n' : rest.back() == '\n';
     if (!ends_line) rest += '\n';
     out.write(rest);
+    const Stats& stats = view.last->stats;
+    if (view.last->reason == FinishReason::length && stats.context_used >= stats.context_tokens &&
+        !options.quiet) {
+        (void)write_all(STDERR_FILENO,
+                        fmt::format("the answer ends here because the context of {} tokens is "
+                                    "full\n",
+                                    stats.context_tokens));
+    }
     if (options.stats && !view.last->error) {
         (void)write_all(STDERR_FILENO, answer_stats(view, chat.params()));
     }

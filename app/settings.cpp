@@ -104,6 +104,32 @@ Result<void> set_isa(Settings& s, Text value) {
                       {"auto", "scalar", "avx2", "avxvnni", "vnni256", "avx512", "cuda"});
 }
 
+Result<void> set_context_policy(Settings& s, Text value) {
+    if (value == "stop") {
+        s.context_policy = ContextPolicy::stop;
+    } else if (value == "drop-oldest" || value == "oldest") {
+        s.context_policy = ContextPolicy::drop_oldest;
+    } else if (value == "drop-middle" || value == "middle") {
+        s.context_policy = ContextPolicy::drop_middle;
+    } else {
+        return fail(Errc::usage, "one of stop, drop-oldest, drop-middle is expected, found '{}'",
+                    value);
+    }
+    return {};
+}
+
+std::string get_context_policy(const Settings& s) {
+    switch (s.context_policy) {
+        case ContextPolicy::stop:
+            return "stop";
+        case ContextPolicy::drop_oldest:
+            return "drop-oldest";
+        case ContextPolicy::drop_middle:
+            return "drop-middle";
+    }
+    return "";
+}
+
 Result<void> set_template(Settings& s, Text value) {
     const auto names = inspect::template_names();
     const bool is_source = value.find("{%") != Text::npos || value.find("{{") != Text::npos;
@@ -195,6 +221,9 @@ const std::vector<SettingRow> kRows = {
          return {};
      },
      [](const Settings& s) { return std::to_string(s.engine.context_tokens); }},
+    {"context_policy", "overflow", "--context-policy,--overflow", "", "",
+     "when the context is full: stop, drop-oldest, drop-middle", false, set_context_policy,
+     get_context_policy},
     {"kv_type", "", "--kv-type", "HEARTH_KV_TYPE", "",
      "what keys and values are kept in: f16, bf16", true, set_kv_type,
      [](const Settings& s) { return s.engine.kv_type; }},

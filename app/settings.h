@@ -23,6 +23,7 @@ struct Settings {
     std::string chat_template;     ///< "" = the model's own; else a name or Jinja source
     std::string draft = "lookup";  ///< auto, off, lookup, or a model's name
     bool random_seed = true;       ///< draw a new seed for each request
+    ContextPolicy context_policy = ContextPolicy::stop;
 };
 
 /// One row of the table.

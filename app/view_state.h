@@ -28,6 +28,9 @@ struct ViewState {
     Conversation chat;
     std::vector<StoredMessage> messages;  ///< root to active leaf; not the answer being written
 
+    /// messages[unseen_begin, unseen_end) are not shown to the model: the context was full.
+    std::size_t unseen_begin = 0, unseen_end = 0;
+
     // The model in force; empty name = none is chosen.
     std::string model_name, model_path;
     bool model_loaded = false;

@@ -64,6 +64,13 @@ struct DraftChoice {
     int fixed_tokens = 0;    ///< 0 = as many as pay; else always this many (measuring, tests)
 };
 
+/// What happens when a conversation outgrows the context. Whatever it is, the user is told.
+enum class ContextPolicy {
+    stop,         ///< the request fails with context_overflow
+    drop_oldest,  ///< the oldest turns are not shown to the model
+    drop_middle,  ///< the first turn stays, those after it are not shown
+};
+
 struct Request {
     std::string conversation;   ///< any stable id; requests of one conversation queue up
     std::string model_path;     ///< GGUF file
@@ -72,6 +79,7 @@ struct Request {
     bool continue_last = false;         ///< the last message is an assistant turn to be continued
     std::vector<std::int32_t> raw_ids;  ///< when not empty: these ids instead of messages, as is
     SamplingParams sampling;
+    ContextPolicy context_policy = ContextPolicy::stop;
     DraftChoice draft;
     bool want_logits_hash = false;  ///< fill Stats::logits_hash
     /// A job that nobody waits for (a title): it takes only memory that is free, evicts nothing and
@@ -132,6 +140,12 @@ struct Loaded {
     double load_ms;
     std::vector<std::string> notes;  ///< template fallback, tokenizer warnings, context limited …
 };
+struct LeftOut {  ///< the conversation was too long: some of its messages are not shown to the
+                  ///< model
+    RequestId id;
+    int first, n;         ///< messages [first, first + n) of the request
+    int tokens, context;  ///< of the whole prompt; that the context holds
+};
 struct Prefill {  ///< progress; once before and after each chunk
     RequestId id;
     int done, total, cached;
@@ -158,8 +172,9 @@ struct Note {  ///< a sentence for the user that belongs to no request
     std::string text;
 };
 }  // namespace event
-using Event = std::variant<event::Queued, event::Loading, event::Loaded, event::Prefill,
-                           event::Text, event::Done, event::Failed, event::Unloaded, event::Note>;
+using Event =
+    std::variant<event::Queued, event::Loading, event::Loaded, event::LeftOut, event::Prefill,
+                 event::Text, event::Done, event::Failed, event::Unloaded, event::Note>;
 
 class Engine {
   public:

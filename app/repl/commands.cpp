@@ -148,8 +148,8 @@ const std::vector<Command>& commands() {
         {"file", "read upload", "path", "put a text file before the next message", "Input",
          Argument::path, command_file},
 
-        {"context", "usage", "", "how full the context is", "Insight", Argument::none,
-         command_context},
+        {"context", "usage", "[policy NAME]", "how full the context is, and what happens then",
+         "Insight", Argument::text, command_context},
         {"stats", "", "", "numbers of the last answer", "Insight", Argument::none, command_stats},
     };
     return table;

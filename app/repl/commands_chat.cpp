@@ -126,6 +126,10 @@ void show_where_it_stood(ReplSession& s) {
     if (view.messages.empty()) return;
     s.say_dim(fmt::format("Chat {}: {} ({} messages, {})", view.chat.id, title_of(view.chat),
                           view.messages.size(), view.model_name));
+    if (view.unseen_end > view.unseen_begin) {
+        s.say_dim(fmt::format("--- the model does not see messages {} to {} ---",
+                              view.unseen_begin + 1, view.unseen_end));
+    }
     const std::size_t first = view.messages.size() > 2 ? view.messages.size() - 2 : 0;
     for (std::size_t i = first; i < view.messages.size(); ++i) {
         const StoredMessage& message = view.messages[i];

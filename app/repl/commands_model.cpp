@@ -206,7 +206,13 @@ Outcome command_system(ReplSession& s, const std::string& args) {
     return {};
 }
 
-Outcome command_context(ReplSession& s, const std::string&) {
+Outcome command_context(ReplSession& s, const std::string& args) {
+    const Split split = split_word(args);
+    if (split.word == "policy" && !split.rest.empty()) {
+        HEARTH_TRY_VOID(s.chat.set_param("context_policy", split.rest));
+    } else if (!args.empty() && split.word != "policy") {
+        return fail(Errc::usage, "/context, or /context policy stop|drop-oldest|drop-middle");
+    }
     const ViewState& view = s.chat.view();
     if (!view.last || view.last->stats.context_tokens <= 0) {
         s.say("The context is measured with the first answer of this chat in this run.");
@@ -216,6 +222,15 @@ Outcome command_context(ReplSession& s, const std::string&) {
         s.say(fmt::format("{} {} of {} tokens ({:.0f} %), {} are free", gauge(share, 30),
                           grouped(stats.context_used), grouped(stats.context_tokens), share * 100,
                           grouped(stats.context_tokens - stats.context_used)));
+    }
+    if (view.unseen_end > view.unseen_begin) {
+        s.say(fmt::format("The model does not see messages {} to {} of {}.", view.unseen_begin + 1,
+                          view.unseen_end, view.messages.size()));
+    }
+    for (const SettingValue& value : s.chat.params()) {
+        if (value.name != "context_policy") continue;
+        s.say_dim(fmt::format("When it is full: {} ({}). /context policy NAME changes it.",
+                              value.value, origin_name(value.origin)));
     }
     for (const std::string& name : view.attachments) {
         s.say_dim("  waits for the next message: " + (name.empty() ? "a text" : name));

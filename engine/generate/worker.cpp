@@ -7,6 +7,7 @@
 
 #include "engine/base/check.h"
 #include "engine/base/log.h"
+#include "engine/generate/context_fit.h"
 #include "engine/generate/setup.h"
 #include "kernels/device.h"
 
@@ -77,14 +78,20 @@ void Worker::start(Ticket ticket) {
     if (auto good = check_sampling(ticket.request.sampling, tokenizer.vocab_size()); !good) {
         return emit_(event::Failed{id, std::move(good.error())});
     }
-    auto prompt = make_prompt(ticket.request, *r.model, r.chat_template);
+    auto prompt = fit_prompt(ticket.request, r.context_tokens, [&](const Request& request) {
+        return make_prompt(request, *r.model, r.chat_template);
+    });
     if (!prompt) return emit_(event::Failed{id, std::move(prompt.error())});
-    if (static_cast<int>(prompt->size()) >= r.context_tokens) {
+    if (static_cast<int>(prompt->ids.size()) >= r.context_tokens) {
         return emit_(event::Failed{
-            id, overflow(prompt->size(), r.context_tokens, r.model->config.context_length)});
+            id, overflow(prompt->ids.size(), r.context_tokens, r.model->config.context_length)});
     }
-    auto job =
-        std::make_unique<Job>(std::move(ticket), std::move(*prompt), r.context_tokens, tokenizer);
+    if (prompt->n_left_out > 0) {
+        emit_(event::LeftOut{id, prompt->first_left_out, prompt->n_left_out, prompt->whole_tokens,
+                             r.context_tokens});
+    }
+    auto job = std::make_unique<Job>(std::move(ticket), std::move(prompt->ids), r.context_tokens,
+                                     tokenizer);
     r.prefixes->acquire(job->sequence, job->lease, !job->is_background());
     job->stats.cached_tokens = job->stats.cached_ram_tokens = job->sequence.n_cached;
     find_on_disk(*job);

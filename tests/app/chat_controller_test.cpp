@@ -315,6 +315,75 @@ TEST_CASE("editing, branching and switching lose nothing", "[app][controller]") 
     CHECK(chat->chats(10)->front().id == first);
 }
 
+TEST_CASE("what the model no longer sees is told, kept with the chat, and stays out",
+          "[app][controller]") {
+    SettingLayers layers;
+    layers.flag = {{"context_policy", "drop-oldest"}};
+    Chat chat(layers);
+    REQUIRE(chat->set_system("Be brief."));
+    for (const char* text : {"one", "two", "three"}) {
+        REQUIRE(chat->send(text));
+        CHECK(chat.log.requests.back().context_policy == ContextPolicy::drop_oldest);
+        chat.answer(std::string(text) + "!");
+    }
+    (void)chat->take_notes();
+    REQUIRE(chat->send("four"));
+    REQUIRE(chat.log.requests.back().messages.size() == 8);
+    chat.emit(event::LeftOut{4, 1, 4, 500, 256});
+    chat->pump(0);
+    CHECK(chat->view().unseen_begin == 0);
+    CHECK(chat->view().unseen_end == 4);
+    const auto notes = chat->take_notes();
+    REQUIRE(notes.size() == 1);
+    CHECK(notes[0].find("messages 1 to 4") != std::string::npos);
+    chat.answer("four!");
+    CHECK(chat->view().messages.size() == 8);  // nothing is gone
+
+    REQUIRE(chat->send("five"));
+    REQUIRE(chat.log.requests.back().messages.size() == 6);
+    CHECK(chat.log.requests.back().messages[1].content == "three");
+    chat.emit(event::LeftOut{5, 1, 2, 500, 256});
+    chat.answer("five!");
+    CHECK(chat->view().unseen_end == 6);
+    // Opened anew, it is known; another branch has its own.
+    const ConversationId id = chat->view().chat.id;
+    const MessageId second = chat->view().messages[2].id;
+    REQUIRE(chat->new_chat());
+    CHECK(chat->view().unseen_end == 0);
+    REQUIRE(chat->switch_to(id));
+    CHECK(chat->view().unseen_end == 6);
+    REQUIRE(chat->branch_from(second));
+    CHECK(chat->view().unseen_end == 0);
+    // Who wants to stop gets all of it.
+    REQUIRE(chat->switch_to(id));
+    REQUIRE(chat->show_version(chat->store().tree(id)->back().id));
+    REQUIRE(chat->set_param("context_policy", "stop"));
+    REQUIRE(chat->send("six"));
+    CHECK(chat.log.requests.back().messages.size() == 12);
+    CHECK_FALSE(chat->set_param("context_policy", "forget"));
+}
+
+TEST_CASE("a context that gets full is told before it is", "[app][controller]") {
+    Chat chat;
+    REQUIRE(chat->send("one"));
+    (void)chat->take_notes();
+    Stats stats;
+    stats.context_tokens = 100;
+    stats.context_used = 84;
+    chat.emit(event::Text{1, "a", {1}});
+    chat.emit(event::Done{1, FinishReason::stop, stats, "hash"});
+    chat->pump(0);
+    CHECK(chat->take_notes().empty());
+    REQUIRE(chat->send("two"));
+    stats.context_used = 85;
+    chat.emit(event::Text{2, "b", {1}});
+    chat.emit(event::Done{2, FinishReason::stop, stats, "hash"});
+    chat->pump(0);
+    const auto notes = chat->take_notes();
+    REQUIRE(notes.size() == 1);
+    CHECK(notes[0].find("85 % full (85 of 100 tokens)") != std::string::npos);
+}
+
 TEST_CASE("what another process adds is seen", "[app][controller]") {
     const std::string folder =
         (std::filesystem::temp_directory_path() / fmt::format("hearth-two-{}", ::getpid()))

@@ -104,7 +104,7 @@ TEST_CASE("mistakes in argv are exit code 2 and name the mistake", "[app][option
         {{"run", "m", "--draft", ""}, "--draft"},
         {{"run", "m", "--draft-max", "4"}, "not there yet"},
         {{"run", "m", "-ngl", "99"}, "not there yet"},
-        {{"run", "m", "--overflow", "oldest"}, "not there yet"},
+        {{"run", "m", "--overflow", "newest"}, "drop-oldest"},
         {{"run", "m", "--gpu-layers=all"}, "not there yet"},
         {{"pull", "x"}, "not there yet"},
         {{"serve"}, "not there yet"},

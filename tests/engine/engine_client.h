@@ -24,6 +24,7 @@ struct Answer {
     std::string text, tokenizer_hash;
     std::vector<std::int32_t> ids;
     std::vector<event::Prefill> prefills;
+    event::LeftOut left_out{};
     std::vector<std::string> reasons, notes;  ///< of Queued, of Loaded
     bool done = false, failed = false;
     FinishReason reason = FinishReason::error;
@@ -79,6 +80,10 @@ class EngineClient {
     void take(event::Loaded& e) {
         answers[e.id].kinds.push_back("loaded");
         answers[e.id].notes = e.notes;
+    }
+    void take(event::LeftOut& e) {
+        answers[e.id].kinds.push_back("left out");
+        answers[e.id].left_out = e;
     }
     void take(event::Prefill& e) {
         answers[e.id].kinds.push_back("prefill");
