@@ -290,8 +290,8 @@ Result<void> ChatController::switch_to(ConversationId id) {
     return reload_messages();
 }
 
-Result<std::vector<Conversation>> ChatController::chats(int limit, int offset) {
-    return store_->list(limit, offset);
+Result<std::vector<Conversation>> ChatController::chats(int limit, int offset, ChatFolder folder) {
+    return store_->list(limit, offset, folder);
 }
 
 Result<Conversation> ChatController::find_chat(const std::string& name) {

@@ -84,7 +84,8 @@ class ChatController {
     // --- conversations -------------------------------------------------------------------------
     Result<void> new_chat();  ///< empty; model, system prompt and settings of the start
     Result<void> switch_to(ConversationId id);  ///< also its model, when that is still there
-    Result<std::vector<Conversation>> chats(int limit, int offset = 0);
+    Result<std::vector<Conversation>> chats(int limit, int offset = 0,
+                                            ChatFolder folder = ChatFolder::shown);
     /// By id, title or unique prefix. Errors: failed, when none or ambiguous.
     Result<Conversation> find_chat(const std::string& name);
     Result<std::vector<Conversation>> search(const std::string& text, int limit);

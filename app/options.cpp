@@ -147,6 +147,10 @@ void add_verb(CLI::App& app, Draft& draft) {
         case Verb::history:
             app.add_option("--limit", o.limit, "how many")->check(CLI::Range(1, 1000000));
             app.add_option("--search", o.query, "only those that contain this text");
+            app.add_flag_callback(
+                "--trash", [&o] { o.folder = ChatFolder::trash; }, "those that were removed");
+            app.add_flag_callback(
+                "--archived", [&o] { o.folder = ChatFolder::archived; }, "those of the archive");
             return;
         case Verb::cache:
             app.add_option("--to", draft.to_text, "prune: keep at most this much: 0, 500M, 2G");
@@ -157,6 +161,8 @@ void add_verb(CLI::App& app, Draft& draft) {
             return;
         case Verb::rm:
             app.add_flag("--undo", o.undo, "bring back the conversation removed last");
+            app.add_flag("--forever", o.forever,
+                         "no way back; also for a number of `hearth history --trash`");
             return;
         case Verb::export_chats:
             app.add_option("--format", o.format, "md, json or html; else by the file's name")

@@ -10,6 +10,7 @@
 #include "app/settings.h"
 #include "engine/base/result.h"
 #include "engine/models/models.h"
+#include "engine/store/store_types.h"
 
 namespace hearth {
 
@@ -86,7 +87,9 @@ struct Options {
     std::string format;  ///< export: md json html, "" = by the file's name
     std::string output;  ///< export: the file, "" = standard output
     bool all = false;    ///< export: every chat
-    std::string template_file;  ///< inspect template
+    ChatFolder folder = ChatFolder::shown;  ///< history
+    bool forever = false;                   ///< rm: not into the trash
+    std::string template_file;              ///< inspect template
     std::string context_file;
     bool special = false;  ///< inspect tokenize
     int top = 10, chunk = 512;

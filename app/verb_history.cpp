@@ -108,7 +108,44 @@ Result<Conversation> find_chat(Store& store, const std::string& name) {
     return *chat;
 }
 
+/// What was computed of it goes at once: should it come back, it is computed again.
+void forget_computed(ConversationId id, const Options& options) {
+    const auto gone = cache_files::forget(options.paths.cache_dir, engine_name(id));
+    if (!gone && !options.quiet) {
+        std::fprintf(stderr, "what was computed of it stays cached: %s\n",
+                     gone.error().what.c_str());
+    }
+}
+
+/// Deletes a chat of the list or, by its number, of the trash, with no way back.
+Result<void> purge_chat(Store& store, const Options& options) {
+    HEARTH_TRY(const auto listed, store.find(options.target));
+    ConversationId id = 0;
+    if (listed) {
+        id = listed->id;
+        HEARTH_TRY_VOID(store.remove(id));
+    } else {
+        HEARTH_TRY(const auto trash, store.list(1'000'000'000, 0, ChatFolder::trash));
+        for (const Conversation& chat : trash) {
+            if (std::to_string(chat.id) == options.target) id = chat.id;
+        }
+        if (id == 0) {
+            return fail(Errc::failed,
+                        "there is no conversation '{}', and none of this number in the trash; "
+                        "`hearth history --trash` lists it",
+                        options.target);
+        }
+    }
+    HEARTH_TRY_VOID(store.purge(id));
+    forget_computed(id, options);
+    if (!options.quiet) {
+        std::fprintf(stderr, "%lld is gone for good\n", static_cast<long long>(id));
+    }
+    return {};
+}
+
 Result<void> remove_chat(Store& store, const Options& options) {
+    if (options.forever) return purge_chat(store, options);
     auto chat = find_chat(store, options.target);
     if (!chat) {
         // People type `rm MODEL` from other programs: say why nothing happens.
@@ -121,12 +158,7 @@ Result<void> remove_chat(Store& store, const Options& options) {
         return tl::unexpected<Error>(chat.error());
     }
     HEARTH_TRY_VOID(store.remove(chat->id));
-    // What was computed of it goes at once: should it come back, it is computed again.
-    if (const auto gone = cache_files::forget(options.paths.cache_dir, engine_name(chat->id));
-        !gone && !options.quiet) {
-        std::fprintf(stderr, "what was computed of it stays cached: %s\n",
-                     gone.error().what.c_str());
-    }
+    forget_computed(chat->id, options);
     if (!options.quiet) {
         std::fprintf(stderr, "removed %lld, %s (hearth rm --undo brings it back)\n",
                      static_cast<long long>(chat->id), printable(chat->title).c_str());
@@ -154,7 +186,7 @@ int verb_history(const Options& options) {
         const auto chat = find_chat(**store, options.target);
         return chat ? print_chat(**store, *chat, options) : tell_error(chat.error());
     }
-    const auto chats = options.query.empty() ? (*store)->list(options.limit)
+    const auto chats = options.query.empty() ? (*store)->list(options.limit, 0, options.folder)
                                              : (*store)->search(options.query, options.limit);
     return chats ? print_list(*chats, options) : tell_error(chats.error());
 }

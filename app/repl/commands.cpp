@@ -124,8 +124,8 @@ const std::vector<Command>& commands() {
         {"copy", "", "[code]", "put the last answer or code on the clipboard", "Turn",
          Argument::text, command_copy},
 
-        {"history", "chats", "[how many]", "chats, newest first", "Chats", Argument::text,
-         command_history},
+        {"history", "chats", "[n|trash]", "chats, newest first; archived or trash", "Chats",
+         Argument::text, command_history},
         {"resume", "open", "number|title", "go on with another chat", "Chats", Argument::text,
          command_resume},
         {"search", "", "text", "find chats by what was said", "Chats", Argument::text,

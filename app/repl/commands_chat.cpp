@@ -97,10 +97,24 @@ Outcome command_clear(ReplSession& s, const std::string&) {
 
 Outcome command_history(ReplSession& s, const std::string& args) {
     int limit = kDefaultHistory;
+    if (args == "trash" || args == "archived") {
+        const bool trash = args == "trash";
+        HEARTH_TRY(const auto chats,
+                   s.chat.chats(kMostFound, 0, trash ? ChatFolder::trash : ChatFolder::archived));
+        if (chats.empty()) {
+            s.say_dim(trash ? "The trash is empty." : "No chat is archived.");
+        } else {
+            list_chats(s, chats);
+            s.say_dim(trash ? "/delete undo brings the last one back."
+                            : "/archive NUMBER brings one back.");
+        }
+        return {};
+    }
     if (!args.empty()) {
         const auto end = std::from_chars(args.data(), args.data() + args.size(), limit);
         if (end.ec != std::errc() || end.ptr != args.data() + args.size() || limit < 1) {
-            return fail(Errc::usage, "/history takes how many chats to list, not '{}'", args);
+            return fail(Errc::usage,
+                        "/history takes how many chats to list, trash or archived, not '{}'", args);
         }
     }
     HEARTH_TRY(const auto chats, s.chat.chats(limit));

@@ -311,11 +311,8 @@ Result<void> SqliteStore::purge(ConversationId id) {
         }
         return {};
     });
-    if (!read_only()) {
-        connection_->db().exec("PRAGMA secure_delete = FAST");
-        // The log still has the old pages; where others read it just now, their closing empties it.
-        connection_->db().tryExec("PRAGMA wal_checkpoint(TRUNCATE)");
-    }
+    // The log still has the old pages; where others read it just now, their closing empties it.
+    if (!read_only()) connection_->db().tryExec("PRAGMA wal_checkpoint(TRUNCATE)");
     return purged;
 }
 

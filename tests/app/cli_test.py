@@ -322,6 +322,23 @@ class Verbs(CommandLine):
         self.assertIn("of 512 tokens", stats.err)
 
 
+class Trash(CommandLine):
+    def test_a_chat_goes_to_the_trash_and_then_for_good(self):
+        self.assertCode(self.ask("The secret word is QUARTZ.", "--max-tokens", "2"), 0)
+        self.assertCode(self.ask("Something else.", "--max-tokens", "2"), 0)
+        self.assertCode(self.hearth("rm", "1"), 0)
+        self.assertEqual([c["id"] for c in self.hearth("history", "--json").json], [2])
+        trash = self.hearth("history", "--trash", "--json").json
+        self.assertEqual([c["id"] for c in trash], [1])
+        self.assertCode(self.hearth("rm", "1", "--forever"), 0)
+        self.assertEqual(self.hearth("history", "--trash", "--json").json, [])
+        with open(os.path.join(self.data, "hearth.db"), "rb") as file:
+            self.assertNotIn(b"QUARTZ", file.read())
+        self.assertCode(self.hearth("rm", "1", "--forever"), 1)
+        self.assertCode(self.hearth("rm", "Something else.", "--forever"), 0)
+        self.assertCode(self.hearth("rm", "--undo"), 1)
+
+
 class Exchange(CommandLine):
     """hearth export, import, backup."""
 
