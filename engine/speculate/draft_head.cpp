@@ -25,6 +25,17 @@ std::vector<std::uint8_t> draftable(const Pairing& pairing, int n_rows) {
     return allowed;
 }
 
+std::vector<int> ends_below(const Tokenizer& target, int n_rows) {
+    std::vector<int> rows(target.eog_ids().begin(), target.eog_ids().end());
+    std::erase_if(rows, [&](int row) { return row >= n_rows; });
+    return rows;
+}
+
+bool is_plain_greedy(const SamplingParams& p) {
+    return p.temperature == 0 && p.repeat_penalty == 1 && p.frequency_penalty == 0 &&
+           p.presence_penalty == 0 && p.logit_bias.empty();
+}
+
 /// Probability of a logit among all.
 float share_of(float logit, std::span<const float> logits) {
     float top = logit;
@@ -53,6 +64,7 @@ Result<std::unique_ptr<DraftHead>> DraftHead::make(const Model& draft, const Tok
         return h;
     }
     h->weights_ = h->whole_;
+    h->end_rows_ = ends_below(target, n_all);
     for (int id = 0; id < n_all; ++id) {
         h->ids_.push_back(id);
         h->has_row_[static_cast<std::size_t>(id)] = 1;
@@ -82,7 +94,9 @@ Result<void> DraftHead::shorten(Backend& backend, const Tokenizer& target, int f
     for (const std::int32_t id : wanted) {
         if (n_used_ == frequent) break;
         const auto i = static_cast<std::size_t>(id);
-        if (i < allowed_.size() && allowed_[i] != 0 && has_row_[i] == 0) put(n_used_++, id);
+        if (i >= allowed_.size() || allowed_[i] == 0 || has_row_[i] != 0) continue;
+        if (target.is_eog(id)) end_rows_.push_back(n_used_);
+        put(n_used_++, id);
     }
     n_frequent_ = next_recent_ = n_used_;
     return {};
@@ -118,7 +132,10 @@ DraftHead::Choice DraftHead::choose(std::span<float> logits, const SamplingParam
                                     std::span<const std::int32_t> history) {
     logits = logits.first(static_cast<std::size_t>(n_used_));
     for (const int row : silent_rows_) logits[static_cast<std::size_t>(row)] = kSilent;
-    if (sampling.temperature > 0) return sampled(logits, sampling, history);
+    if (sampling.ignore_eos) {
+        for (const int row : end_rows_) logits[static_cast<std::size_t>(row)] = kSilent;
+    }
+    if (!is_plain_greedy(sampling)) return sampled(logits, sampling, history);
     const auto best = std::max_element(logits.begin(), logits.end());
     if (best == logits.end() || *best <= kSilent) return {-1, 0};
     return {ids_[static_cast<std::size_t>(best - logits.begin())], share_of(*best, logits)};

@@ -64,6 +64,7 @@ class DraftHead {
     int next_recent_ = 0;                ///< row that is given away next
     std::vector<std::int32_t> ids_;      ///< by row
     std::vector<int> silent_rows_;       ///< rows of ids that may not be drafted
+    std::vector<int> end_rows_;          ///< rows of ids that end an answer
     std::vector<std::uint8_t> allowed_;  ///< by id: it may be drafted
     std::vector<std::uint8_t> has_row_;  ///< by id
     std::vector<float> scattered_;       ///< by id of the target

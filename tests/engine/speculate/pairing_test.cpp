@@ -9,7 +9,7 @@ namespace {
 
 constexpr int kText = 2000;
 
-/// Bytes, then made-up words, then control tokens, then unused rows.
+/// Two letters and their pair, made-up words, then control tokens, then unused rows.
 Vocabulary words(int n_unused = 10) {
     Vocabulary v;
     v.source = "test.gguf";
@@ -19,7 +19,9 @@ Vocabulary words(int n_unused = 10) {
         v.tokens.push_back(std::move(text));
         v.types.push_back(static_cast<std::int32_t>(type));
     };
-    for (int i = 0; i < kText; ++i) add("word" + std::to_string(i), TokenType::normal);
+    for (const char* c : {"a", "b", "ab"}) add(c, TokenType::normal);
+    for (int i = 3; i < kText; ++i) add("word" + std::to_string(i), TokenType::normal);
+    v.merges = {"a b"};
     for (const char* c : {"<|im_start|>", "<|im_end|>", "<|box|>"}) add(c, TokenType::control);
     for (int i = 0; i < n_unused; ++i) add("[PAD" + std::to_string(i) + "]", TokenType::unused);
     v.eos = kText + 1;
