@@ -4,7 +4,7 @@
 # 135M and 8B shapes, real ones if they are there. Ends with a table and gpu-check.json.
 #   packaging/gpu-check.sh [--models DIR] [--binary FILE] [--out DIR]
 # --binary: a finished hearth; then nothing is built and the kernel tests are left out, said so.
-# --models: a folder with the files of packaging/fetch_models.sh, for reference/greedy and nll.
+# --models: a folder with the files of packaging/fetch_models.sh, for the recorded likelihoods.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 models="" binary="" out=build/gpu-check
@@ -70,7 +70,7 @@ step make-large 60 python3 packaging/random_gguf.py 8b q4_k "$large"
 ids=$(python3 -c 'print(",".join(str(3 + (i * 37 + i * i * 11) % 256) for i in range(700)))')
 hashes=""
 for chunk in 1 7 64 512; do
-    if step "law1-chunk-$chunk" 60 "$binary" inspect logits "$small" --ids "$ids" --chunk "$chunk" --device cuda; then
+    if step "law1-chunk-$chunk" 60 "$binary" inspect logits -m "$small" --ids "$ids" --chunk "$chunk" --isa cuda; then
         hashes="$hashes $(python3 -c 'import json,sys; print(json.load(open(sys.argv[1]))["hash"])' "$out/law1-chunk-$chunk.txt")"
     fi
 done
@@ -79,10 +79,10 @@ if [ "$(printf '%s\n' $hashes | sort -u | wc -l)" != 1 ]; then
     failures=$((failures + 1))
 fi
 
-step bench-small 60 "$binary" bench -m "$small" --device cuda --contexts 0,2048 --prompts 512 --json
-step bench-large 120 "$binary" bench -m "$large" --device cuda --contexts 0,4096 --prompts 512,2048 --json
+step bench-small 60 "$binary" bench -m "$small" --isa cuda --contexts 0,2048 --prompts 512 --json
+step bench-large 120 "$binary" bench -m "$large" --isa cuda --contexts 0,4096 --prompts 512,2048 --json
 if [ -n "$models" ]; then
-    step models 90 python3 tests/simt/card_models.py --hearth "$binary" --models "$models" --golden tests/golden/reference
+    step models 90 python3 packaging/gpu_models.py "$binary" "$models"
 fi
 rm -f "$small" "$large"
 

@@ -3,8 +3,9 @@
 
 A test of the tests. Every plant is a replacement in one source; the sources that include it are
 compiled again, linked with the test objects of the build, and the tests named by a tag must fail.
-    plants.py --cxx CXX --source DIR --cuda-include DIR --objects A.o,B.o --archives x.a,y.a [--all]
-Without --all (or HEARTH_TEST_FULL=1) only those that compile in seconds are planted.
+    plants.py --cxx CXX --source DIR --cuda-include DIR --objects A.o,B.o --archives x.a,y.a
+Compiling them takes minutes: HEARTH_TEST_FULL=1, --all or --only plants them; without, every plant's
+text must still be in its source, once.
 """
 import argparse
 import concurrent.futures
@@ -15,86 +16,86 @@ import sys
 import tempfile
 
 ROWS, ATTENTION, MATMUL = "rows.cu", "attention.cu", "matmul.cu"
-# (name, file, text, replacement, sources to compile, tests to run, quick)
+# (name, file, text, replacement, sources to compile, tests to run)
 PLANTS = [
     ("no barrier before the sum of a block", "device_math.cuh",
-     "    __syncthreads();\n    float sum = part[0];", "    float sum = part[0];", [ROWS], "[rows]", True),
+     "    __syncthreads();\n    float sum = part[0];", "    float sum = part[0];", [ROWS], "[rows]"),
     ("one warp's part is never written", "device_math.cuh",
      "if (threadIdx.x % 32 == 0) part", "if (threadIdx.x % 32 == 0 && threadIdx.x > 32) part",
-     [ROWS], "[rows]", True),
+     [ROWS], "[rows]"),
     ("a shared array one element short", ROWS,
-     "SMEM(float, part, [8]);", "SMEM(float, part, [7]);", [ROWS], "[rows]", True),
+     "SMEM(float, part, [8]);", "SMEM(float, part, [7]);", [ROWS], "[rows]"),
     ("barrier in half of the warps", ROWS,
      "sum = block_sum_256(sum, part);",
-     "if (threadIdx.x < 128) __syncthreads();\n    sum = block_sum_256(sum, part);", [ROWS], "[rows]", True),
+     "if (threadIdx.x < 128) __syncthreads();\n    sum = block_sum_256(sum, part);", [ROWS], "[rows]"),
     ("a lane leaves before a shuffle", "quantize.cuh",
      "std::uint32_t top = 0;", "if (threadIdx.x == 3) return;\n    std::uint32_t top = 0;", [ROWS],
-     "[rows]", True),
+     "[rows]"),
     ("wrong lane in the maximum of a block of 32", "quantize.cuh",
-     "step < 8; step *= 2", "step < 4; step *= 2", [ROWS], "[matmul]", True),
+     "step < 8; step *= 2", "step < 4; step *= 2", [ROWS], "[matmul]"),
     ("scale of the second half instead of the block", "quantize.cuh",
      "out.s[block] = __fmul_rn(d, static_cast<float>(whole));",
-     "out.s[block] = __fmul_rn(d, static_cast<float>(sum));", [ROWS], "[matmul]", True),
+     "out.s[block] = __fmul_rn(d, static_cast<float>(sum));", [ROWS], "[matmul]"),
     ("row stride of the wrong matrix", ROWS,
-     "float* to = y + row * y_stride;", "float* to = y + row * x_stride + 1;", [ROWS], "[rows]", True),
+     "float* to = y + row * y_stride;", "float* to = y + row * x_stride + 1;", [ROWS], "[rows]"),
     ("host pointer given to a kernel", "embed.cu",
      "y.data, y.stride, tokens", "reinterpret_cast<float*>(&y), y.stride, tokens", ["embed.cu"],
-     "[embed]", True),
+     "[embed]"),
     ("code read from the neighbouring lane", "embed.cu",
-     "t = k % 16 / 4", "t = (k % 16 / 4 + 1) % 4", ["embed.cu"], "[embed]", True),
+     "t = k % 16 / 4", "t = (k % 16 / 4 + 1) % 4", ["embed.cu"], "[embed]"),
     ("keys stored at the slot after", "rope_kv.cu",
      "const int slot = position % kPageTokens;", "const int slot = (position + 1) % kPageTokens;",
-     ["rope_kv.cu"], "[attention]", True),
+     ["rope_kv.cu"], "[attention]"),
     ("pages taken by index instead of table", "rope_kv.cu",
      "a.places.pages[a.places.first_page[row] + position / kPageTokens]", "position / kPageTokens",
-     ["rope_kv.cu"], "[attention]", True),
+     ["rope_kv.cu"], "[attention]"),
     ("pairs of the other rotation", "rope_kv.cu",
      "rotates && a.rope.half_split ? i : 2 * i", "rotates && !a.rope.half_split ? i : 2 * i",
-     ["rope_kv.cu"], "[rope]", True),
+     ["rope_kv.cu"], "[rope]"),
     ("mask one key too far", ATTENTION,
-     "at < rows.hi[r] ? v", "at <= rows.hi[r] ? v", [ATTENTION], "[attention]", False),
+     "at < rows.hi[r] ? v", "at <= rows.hi[r] ? v", [ATTENTION], "[attention]"),
     ("window one key short", ATTENTION,
-     "hi - a.window : 0", "hi - a.window + 1 : 0", [ATTENTION], "[attention]", False),
+     "hi - a.window : 0", "hi - a.window + 1 : 0", [ATTENTION], "[attention]"),
     ("accumulator not rescaled", ATTENTION,
      "o[j][i] = __fmul_rn(o[j][i], factor[i / 2]);", "o[j][i] = __fmul_rn(o[j][i], 1.0f);",
-     [ATTENTION], "[attention]", False),
+     [ATTENTION], "[attention]"),
     ("no barrier between the warps' folds", ATTENTION,
-     "dim, m, l, o);\n            __syncthreads();", "dim, m, l, o);", [ATTENTION], "[attention]", False),
+     "dim, m, l, o);\n            __syncthreads();", "dim, m, l, o);", [ATTENTION], "[attention]"),
     ("queries read before they are stored", ATTENTION,
      "clear(shared.part);\n        __syncthreads();", "clear(shared.part);", [ATTENTION],
-     "[attention]", False),
+     "[attention]"),
     ("state of a row read after it was written", ATTENTION,
      "        __syncwarp();  // all four", "        if (lane % 4 == 0 && any) to.l[row] = to_l;  // all four",
-     [ATTENTION], "[attention]", False),
+     [ATTENTION], "[attention]"),
     ("partitions merged from the second on", ATTENTION,
      "for (int p = 0; p < count; ++p) {\n                const float* state",
      "for (int p = 1; p < count; ++p) {\n                const float* state", [ATTENTION],
-     "[attention]", False),
+     "[attention]"),
     ("list of pages read past its end", ATTENTION,
-     "if (key + 16 * p >= max_hi) continue;", "", [ATTENTION], "[attention]", False),
+     "if (key + 16 * p >= max_hi) continue;", "", [ATTENTION], "[attention]"),
     ("wait for the wrong stage", MATMUL,
      "ptx::cp_async_wait<kStages - 2>();", "ptx::cp_async_wait<kStages - 1>();", [MATMUL],
-     "[matmul]", False),
+     "[matmul]"),
     ("no barrier after the wait", MATMUL,
      "ptx::cp_async_wait<kStages - 2>();\n        __syncthreads();",
-     "ptx::cp_async_wait<kStages - 2>();", [MATMUL], "[matmul]", False),
+     "ptx::cp_async_wait<kStages - 2>();", [MATMUL], "[matmul]"),
     ("stage fetched into the one in use", MATMUL,
-     "shared.stage[ahead % kStages]", "shared.stage[group % kStages]", [MATMUL], "[matmul]", False),
+     "shared.stage[ahead % kStages]", "shared.stage[group % kStages]", [MATMUL], "[matmul]"),
     ("slices merged before all are there", MATMUL,
      "    __syncthreads();\n    for (int i = static_cast<int>(threadIdx.x); i < tiles_here",
-     "    for (int i = static_cast<int>(threadIdx.x); i < tiles_here", [MATMUL], "[matmul]", False),
+     "    for (int i = static_cast<int>(threadIdx.x); i < tiles_here", [MATMUL], "[matmul]"),
     ("columns past the end are not zero", MATMUL,
      "ptx::cp_async16(dst, there ? from : base, there ? 16 : 0);",
-     "ptx::cp_async16(dst, from, 16);", [MATMUL], "[matmul]", False),
+     "ptx::cp_async16(dst, from, 16);", [MATMUL], "[matmul]"),
     ("copies in flight at the end", MATMUL,
-     "    ptx::cp_async_wait<0>();\n    if (wanted", "    if (wanted", [MATMUL], "[matmul]", False),
+     "    ptx::cp_async_wait<0>();\n    if (wanted", "    if (wanted", [MATMUL], "[matmul]"),
     ("a slice lost in the panel", MATMUL,
-     "if (++slice < w.slices)", "if (slice++ < 0)", [MATMUL], "[matmul]", False),
+     "if (++slice < w.slices)", "if (slice++ < 0)", [MATMUL], "[matmul]"),
 ]
 
 
 def plant(args, entry, folder):
-    name, file, text, replacement, sources, tag, _ = entry
+    name, file, text, replacement, sources, tag = entry
     root = pathlib.Path(args.source)
     original = (root / "kernels/cuda" / file).read_text()
     if original.count(text) != 1:
@@ -135,7 +136,15 @@ def main():
     parser.add_argument("--only", default="", help="plants whose name contains this")
     args = parser.parse_args()
     everything = args.all or os.environ.get("HEARTH_TEST_FULL") == "1"
-    chosen = [p for p in PLANTS if (everything or p[6]) and args.only in p[0]]
+    sources = pathlib.Path(args.source) / "kernels/cuda"
+    lost = [p[0] for p in PLANTS if (sources / p[1]).read_text().count(p[2]) != 1]
+    if lost:
+        print("their text is not in its source, once:", *lost, sep="\n    ")
+        return 1
+    if not everything and not args.only:
+        print(f"{len(PLANTS)} bugs can be planted; HEARTH_TEST_FULL=1 plants them")
+        return 0
+    chosen = [p for p in PLANTS if args.only in p[0]]
     failures = 0
     with tempfile.TemporaryDirectory() as folder, \
             concurrent.futures.ThreadPoolExecutor(2) as pool:
