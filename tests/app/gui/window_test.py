@@ -27,11 +27,12 @@ class Desk:
         self.folder, self.keep = folder, keep
         read, write = os.pipe()
         self.server = subprocess.Popen(
-            ["Xvfb", "-displayfd", str(write), "-screen", "0", "1280x900x24", "-nolisten", "tcp", "-noreset"],
+            ["Xvfb", "-displayfd", str(write), "-screen", "0", "1280x900x24", "-nolisten", "tcp",
+             "-noreset"],
             pass_fds=[write], stderr=subprocess.DEVNULL)
         os.close(write)
-        self.display = ":" + os.read(read, 16).decode().strip()
-        os.close(read)
+        with os.fdopen(read) as numbers:
+            self.display = ":" + numbers.readline().strip()
         self.env = dict(os.environ, DISPLAY=self.display, LC_ALL="C.UTF-8", HOME=folder,
                         LP_NUM_THREADS="1")
         for name in ("XDG_STATE_HOME", "XDG_DATA_HOME", "XDG_CONFIG_HOME", "WAYLAND_DISPLAY"):
