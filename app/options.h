@@ -58,12 +58,12 @@ struct Options {
     bool no_log = false;  ///< nothing is stored
     bool color = false;   ///< stdout is a terminal that takes colour (NO_COLOR, TERM=dumb)
     bool stdin_tty = false, stdout_tty = false, stderr_tty = false;
-    bool bare = false;         ///< no verb was given, no model, no prompt: what fits the place
+    bool bare = false;          ///< no verb was given, no model, no prompt: what fits the place
     bool prefers_dark = false;  ///< what the desktop asks of its windows
-    bool has_display = false;  ///< DISPLAY or WAYLAND_DISPLAY
-    std::string log_level;     ///< debug info warning error off
-    std::string editor;        ///< VISUAL, EDITOR or ""
-    std::string term;          ///< TERM
+    bool has_display = false;   ///< DISPLAY or WAYLAND_DISPLAY
+    std::string log_level;      ///< debug info warning error off
+    std::string editor;         ///< VISUAL, EDITOR or ""
+    std::string term;           ///< TERM
     std::vector<std::string> warnings;  ///< from the config file, for stderr
 
     // run
