@@ -78,13 +78,16 @@ std::vector<MessageId> SearchIndex::pending(int at_most) {
 }
 
 void SearchIndex::take_in(std::chrono::steady_clock::time_point until) {
-    constexpr int kBatch = 256;
+    constexpr int kBatch = 1024;
     SQLite::Statement text(db_,
                            "SELECT content || char(10) || reasoning FROM messages WHERE id = ?");
     SQLite::Statement add(db_, "INSERT INTO message_search (rowid, text) VALUES (?, ?)");
     SQLite::Statement done(db_, "DELETE FROM search_pending WHERE message = ?");
     for (;;) {
-        const std::vector<MessageId> ids = pending(kBatch);
+        // Newest first by batches, oldest first inside: FTS5 writes a part of the index of its own
+        // for every row that comes before the last one.
+        std::vector<MessageId> ids = pending(kBatch);
+        std::reverse(ids.begin(), ids.end());
         for (const MessageId id : ids) {
             std::optional<std::string> found;
             try {

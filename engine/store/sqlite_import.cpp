@@ -209,7 +209,7 @@ Result<ImportOutcome> SqliteStore::import_chat(const PortableChat& chat) {
         if (chat.messages[i].parent >= static_cast<int>(i))
             return fail(Errc::failed, "The chat {} to import has a message before its parent.",
                         chat.origin);
-    return connection_->write("import the chat", [&]() -> Result<ImportOutcome> {
+    auto imported = connection_->write("import the chat", [&]() -> Result<ImportOutcome> {
         SQLite::Database& db = connection_->db();
         ImportOutcome outcome;
         const std::optional<ConversationId> there = conversation_of(chat.origin);
@@ -236,6 +236,9 @@ Result<ImportOutcome> SqliteStore::import_chat(const PortableChat& chat) {
         update.exec();
         return outcome;
     });
+    // Many chats come at once: what waited for the index would make the next searches slow.
+    if (imported) index_some(std::chrono::milliseconds(500), 512);
+    return imported;
 }
 
 Result<void> SqliteStore::backup(const std::string& path) {

@@ -11,6 +11,9 @@ namespace {
 
 /// Indexing is done in small parts, so that nobody waits for it.
 constexpr std::chrono::milliseconds kIndexTime{300};
+/// So many that reading them takes longer than indexing a good part of them.
+constexpr int kVeryManyPending = 5000;
+constexpr std::chrono::milliseconds kLongIndexTime{1000};
 constexpr int kManyPending = 64;
 /// So many texts are read before a short word counts as rare.
 constexpr int kFewMessages = 2000;
@@ -171,6 +174,7 @@ void SqliteStore::search_by_index(Search& search) {
 }
 
 Result<std::vector<SearchHit>> SqliteStore::find_text(const std::string& text, int limit) {
+    index_some(kLongIndexTime, kVeryManyPending);
     index_some(kIndexTime, kManyPending);
     bool index_is_damaged = false;
     auto found = connection_->read("search", [&]() -> Result<std::vector<SearchHit>> {
