@@ -142,7 +142,7 @@ TEST_CASE("control characters are visible and harmless", "[gui][text]") {
     fonts.use_system_fonts(false);
     const TextLayout layout = plain(fonts, std::string("a\x1b[2Jb\x07") + "\x7f\t.");
     CHECK(layout.lines.size() == 1);
-    CHECK(layout.clusters.size() == 9);
+    CHECK(layout.clusters.size() == 10);
     CHECK(plain(fonts, "\xff\xfe broken \xe4\xbd").lines.size() == 1);
 }
 
