@@ -69,7 +69,7 @@ TEST_CASE("the two sizes of Qwen2.5-Coder pair", "[speculate][pairing][models]")
     REQUIRE(found);
     CHECK((*found)[0].name == "qwen2.5-coder-0.5b-q4_k_m.gguf");
     CHECK((*found)[0].refusal == "");
-    CHECK((*found)[1].refusal.find("differ") != std::string::npos);
+    CHECK_FALSE((*found)[1].refusal.empty());  // another vocabulary
 }
 
 }  // namespace hearth
