@@ -1,4 +1,5 @@
 // Processes that die and processes that write at once.
+#include <algorithm>
 #include <cstdlib>
 #include <functional>
 #include <random>
@@ -100,7 +101,10 @@ void check_answer(const StoredMessage& answer, std::size_t at_least, std::size_t
 /// Every chat that was reported is there, with every piece that was reported. `already` chats are
 /// older.
 void check_nothing_is_missing(Store& store, std::size_t already, const std::string& reported) {
-    const auto chats = must(store.list(1'000'000));
+    auto chats = must(store.list(1'000'000));
+    // By age, not by time of change: the machine's clock may be set back while this runs.
+    std::sort(chats.begin(), chats.end(),
+              [](const Conversation& a, const Conversation& b) { return a.id > b.id; });
     std::size_t n_questions = 0, n_pieces = 0;
     bool has_begun = false, has_ended = false;
     for (const char c : reported) {
