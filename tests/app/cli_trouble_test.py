@@ -134,7 +134,7 @@ class Limits(CommandLine):
                         "--json")
         self.assertCode(done, 0)
         self.assertEqual(done.json["finish_reason"], "length")
-        self.assertEqual(done.json["context"], {"tokens": 64, "used": 64})
+        self.assertEqual(done.json["context"], {"tokens": 64, "used": 64, "left_out_messages": 0})
 
     def test_no_memory(self):
         def limit():
