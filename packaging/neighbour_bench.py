@@ -21,7 +21,7 @@ import time
 def timings(args, data):
     ids = ",".join(str((i * 7919) % 40000 + 500) for i in range(512))
     out = subprocess.run([args.hearth, "--data-dir", data, "--no-log", "run", args.model, "--ids", ids, "--raw", "--json",
-                          "--temp", "0", "--ignore-eos", "on", "--max-tokens", "65", "--threads", str(args.threads)],
+                          "--temp", "0", "--ignore-eos", "--max-tokens", "65", "--threads", str(args.threads)],
                          capture_output=True, text=True)
     if out.returncode != 0:
         sys.exit(f"hearth failed: {out.stderr}")
