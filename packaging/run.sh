@@ -20,7 +20,11 @@ if [ ! -f "$build/build.ninja" ]; then
     step "configuring in $build/"
     cmake -G Ninja -B "$build" -DCMAKE_BUILD_TYPE=Release >/dev/null
 fi
-if ninja -C "$build" -n hearth 2>/dev/null | grep -qE 'Building|Linking'; then
+# First the build files themselves: a plan made from old ones ends before it names anything. Into a
+# variable: a pipe to `grep -q` breaks while ninja still writes, and that counts as a failure.
+ninja -C "$build" build.ninja >/dev/null
+plan=$(ninja -C "$build" -n hearth)
+if [ ! -x "$build/bin/hearth" ] || [[ $plan =~ Building|Linking|nvcc ]]; then
     if [ -x "$build/bin/hearth" ]; then
         step "building hearth: the sources have changed"
     else
