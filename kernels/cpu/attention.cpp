@@ -14,7 +14,7 @@
 #include <cstring>
 #include <limits>
 
-#include "kernels/cpu/check.h"
+#include "kernels/check.h"
 #include "kernels/cpu/program.h"
 
 namespace hearth::cpu {

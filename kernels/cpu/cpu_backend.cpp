@@ -7,7 +7,7 @@
 
 #include <sys/mman.h>
 
-#include "kernels/cpu/check.h"
+#include "kernels/check.h"
 
 namespace hearth::cpu {
 namespace {

@@ -12,7 +12,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "kernels/cpu/check.h"
+#include "kernels/check.h"
 #include "kernels/cpu/program.h"
 
 namespace hearth::cpu {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "kernels/cuda/check.h"
+#include "kernels/check.h"
 
 namespace hearth::cuda {
 namespace {

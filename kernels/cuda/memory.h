@@ -9,21 +9,22 @@
 
 namespace hearth::cuda {
 
-/// Device memory; grows by replacing, so only between steps.
-class DeviceBuffer {
+/// Memory of one kind; grows by replacing, so only between steps.
+template <cudaError_t (*kAllocate)(void**, std::size_t), cudaError_t (*kFree)(void*)>
+class Buffer {
   public:
-    DeviceBuffer() = default;
-    ~DeviceBuffer() { cudaFree(data_); }
-    DeviceBuffer(const DeviceBuffer&) = delete;
-    DeviceBuffer& operator=(const DeviceBuffer&) = delete;
+    Buffer() = default;
+    ~Buffer() { kFree(data_); }
+    Buffer(const Buffer&) = delete;
+    Buffer& operator=(const Buffer&) = delete;
 
     /// At least `bytes`; contents are lost when it had to grow.
     cudaError_t reserve(std::size_t bytes) {
         if (bytes <= bytes_) return cudaSuccess;
-        cudaFree(data_);
+        kFree(data_);
         data_ = nullptr;
         bytes_ = 0;
-        const cudaError_t e = cudaMalloc(&data_, bytes);
+        const cudaError_t e = kAllocate(&data_, bytes);
         if (e == cudaSuccess) bytes_ = bytes;
         return e;
     }
@@ -38,33 +39,9 @@ class DeviceBuffer {
     std::size_t bytes_ = 0;
 };
 
+using DeviceBuffer = Buffer<cudaMalloc, cudaFree>;
 /// Page-locked host memory: what copies beside computing need.
-class PinnedBuffer {
-  public:
-    PinnedBuffer() = default;
-    ~PinnedBuffer() { cudaFreeHost(data_); }
-    PinnedBuffer(const PinnedBuffer&) = delete;
-    PinnedBuffer& operator=(const PinnedBuffer&) = delete;
-
-    cudaError_t reserve(std::size_t bytes) {
-        if (bytes <= bytes_) return cudaSuccess;
-        cudaFreeHost(data_);
-        data_ = nullptr;
-        bytes_ = 0;
-        const cudaError_t e = cudaMallocHost(&data_, bytes);
-        if (e == cudaSuccess) bytes_ = bytes;
-        return e;
-    }
-    std::size_t bytes() const { return bytes_; }
-    template <typename T>
-    T* as() const {
-        return static_cast<T*>(data_);
-    }
-
-  private:
-    void* data_ = nullptr;
-    std::size_t bytes_ = 0;
-};
+using PinnedBuffer = Buffer<cudaMallocHost, cudaFreeHost>;
 
 struct Stream {
     Stream() { cudaStreamCreateWithFlags(&get, cudaStreamNonBlocking); }

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <bit>
 
-#include "kernels/cuda/check.h"
+#include "kernels/check.h"
 #include "kernels/math.h"
 
 namespace hearth::cuda {

@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-namespace hearth::cpu {
+namespace hearth {
 
 // The builtins: clang 14 has no std::source_location with this standard library.
 inline void check(bool ok, const char* what, const char* file = __builtin_FILE(),
@@ -16,4 +16,4 @@ inline void check(bool ok, const char* what, const char* file = __builtin_FILE()
     std::abort();
 }
 
-}  // namespace hearth::cpu
+}  // namespace hearth
