@@ -47,18 +47,17 @@ struct DTypeInfo {
     int block_bytes;        ///< bytes per block
 };
 
-constexpr DTypeInfo dtype_info(DType t) {
-    constexpr DTypeInfo kTable[] = {
+/// Not inside the function: a constant array there is copied to the stack at every call.
+inline constexpr DTypeInfo kDTypes[] = {
 #define X(id, name, gguf, elems, bytes) {name, gguf, elems, bytes},
-        HEARTH_WEIGHT_FORMATS(X)
+    HEARTH_WEIGHT_FORMATS(X)
 #undef X
-    };
-    return kTable[static_cast<int>(t)];
-}
+};
+constexpr const DTypeInfo& dtype_info(DType t) { return kDTypes[static_cast<int>(t)]; }
 
 /// Bytes of one row of `cols` elements; `cols` must be a multiple of the block.
 constexpr std::int64_t row_bytes(DType t, std::int64_t cols) {
-    const DTypeInfo i = dtype_info(t);
+    const DTypeInfo& i = dtype_info(t);
     return cols / i.block_elems * i.block_bytes;
 }
 

@@ -61,6 +61,7 @@ CpuBackend::CpuBackend(CpuIsa isa, int n_threads) : kernels_(kernels_for(isa)), 
                    (n_threads == 1 ? " thread" : " threads");
     info_.n_threads = n_threads;
     for (int i = 0; i < n_threads; ++i) scratch_.push_back(std::make_unique<Scratch>());
+    step_.shares = std::make_unique<UnitShare[]>(static_cast<std::size_t>(n_threads));
 }
 
 void* CpuBackend::allocate(std::size_t bytes) {
@@ -155,6 +156,7 @@ void CpuBackend::matmul(MatrixView y, MatrixView x, const TensorView& w, const T
     check(!bias || (bias.dtype == DType::f32 && bias.cols == w.rows), "matmul: bias is f32 (M)");
     check(!bias || !accumulate, "matmul: bias and accumulate together");
     check(x.data != y.data, "matmul: y is x");
+    check(w.rows <= UnitShare::kMostUnits, "matmul: rows");
     if (x.rows == 0) return;
     const bool quantized = is_quantized(w.dtype);
     Op* last = step_.ops.empty() ? nullptr : &step_.ops.back();
@@ -177,6 +179,8 @@ void CpuBackend::matmul(MatrixView y, MatrixView x, const TensorView& w, const T
     part.bias = bias;
     part.accumulate = accumulate;
     part.units = static_cast<int>((w.rows + kPanelRows - 1) / kPanelRows);
+    part.row_bytes = row_bytes(w.dtype, w.cols);
+    part.step_bytes = row_bytes(w.dtype, 256);
     if (last->n_parts > 0)
         part.bytes_before = step_.parts.back().bytes_before + step_.parts.back().w.bytes();
     step_.parts.push_back(part);
@@ -312,6 +316,8 @@ void CpuBackend::plan() {
         if (op.kind == OpKind::matmul) {
             op.next_matmul = next_matmul;
             next_matmul = op.x.rows < 16 ? static_cast<int>(i) : -1;
+            step_.share_number = (step_.share_number + 1) & 0xffffffu;
+            op.share_number = step_.share_number;
         }
         if (op.kind != OpKind::quantize) continue;
         Op* before = i > 0 ? &step_.ops[i - 1] : nullptr;

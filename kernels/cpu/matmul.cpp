@@ -5,9 +5,10 @@
 // traffic   bytes(w) + 2 * n * K per 32 rows of cache traffic; 2 * n * M * K ops
 // bound     memory for n below about 8, int8 multiply-add above
 // mapping   a unit is 32 rows: unpacked 512 elements of K at a time into a panel in L1, which all
-//           columns then pass. Few columns: each worker streams one contiguous range of rows and
-//           prefetches its next unit; many: runs of units are taken from a counter, and all units
-//           of a run pass a piece of the activations (in L2) before the next piece is begun
+//           columns then pass. Few columns: each worker streams one contiguous range of rows,
+//           prefetches its next unit, and helps the others when it is done; many: runs of units are
+//           taken from a counter, and all units of a run pass a piece of the activations (in L2)
+//           before the next piece is begun
 // oracle    tests/reference/ops.h: matmul
 #include <algorithm>
 #include <cstring>
@@ -18,10 +19,12 @@
 namespace hearth::cpu {
 namespace {
 
-/// Fewer columns than this: fixed contiguous ranges of rows.
+/// Fewer columns than this: contiguous ranges of rows.
 constexpr std::int64_t kStreamingColumns = 16;
 /// Units that share a piece of the activations while it is in L2.
 constexpr int kMostUnits = 4;
+/// K is cut at multiples of this.
+constexpr std::int64_t kPieceElems = 256;
 /// Columns between two pieces of reading ahead; a multiple of the columns held in registers.
 constexpr int kColumnsPerCall = 48;
 
@@ -38,10 +41,11 @@ PanelOut panel_out(Scratch& s, int group) {
 }
 
 /// Unpacks elements [k0, k0 + nk) of one group of `rows` <= 16 rows.
-void unpack_group(const Context& c, const TensorView& w, std::int64_t row0, int rows,
+void unpack_group(const Context& c, const MatmulPart& part, std::int64_t row0, int rows,
                   std::int64_t k0, int nk, int group, const std::uint8_t* ahead) {
+    const TensorView& w = part.w;
     const Kernels::Unpack unpack = c.kernels.unpack[static_cast<int>(w.dtype)];
-    const std::int64_t stride = row_bytes(w.dtype, w.cols);
+    const std::int64_t stride = part.row_bytes;
     const int per = is_quantized(w.dtype) ? 32 : 1;
     const auto* base = static_cast<const std::uint8_t*>(w.data) + row0 * stride;
     PanelOut out = panel_out(c.scratch, group);
@@ -63,9 +67,8 @@ void unpack_group(const Context& c, const TensorView& w, std::int64_t row0, int 
 /// next unit, which is one contiguous region and is read linearly.
 const std::uint8_t* ahead_of(const Unit& u, int group, std::int64_t k0) {
     if (u.next == nullptr) return nullptr;
-    const TensorView& w = u.part->w;
-    return u.next + group * kGroupRows * row_bytes(w.dtype, w.cols) +
-           kGroupRows * row_bytes(w.dtype, k0);
+    return u.next +
+           kGroupRows * (group * u.part->row_bytes + k0 / kPieceElems * u.part->step_bytes);
 }
 
 void write_column(const Unit& u, const float* a, std::int64_t t) {
@@ -90,8 +93,8 @@ PanelIn make_panel(const Context& c, const Unit& u, std::int64_t k0, int nk) {
     const TensorView& w = u.part->w;
     const int groups = (u.rows + kGroupRows - 1) / kGroupRows;
     for (int g = 0; g < groups; ++g)
-        unpack_group(c, w, u.row0 + g * kGroupRows, std::min(kGroupRows, u.rows - g * kGroupRows),
-                     k0, nk, g, ahead_of(u, g, k0));
+        unpack_group(c, *u.part, u.row0 + g * kGroupRows,
+                     std::min(kGroupRows, u.rows - g * kGroupRows), k0, nk, g, ahead_of(u, g, k0));
     PanelIn in{};
     in.n = is_quantized(w.dtype) ? nk / 32 : nk;
     for (int g = 0; g < kPanelGroups; ++g) {
@@ -121,10 +124,9 @@ void pass(const Op& op, const Context& c, const TensorView& w, const PanelIn& in
 class PanelAhead {
   public:
     PanelAhead(const Unit& u, std::int64_t k0, int nk, int n_calls)
-        : row_(static_cast<const std::uint8_t*>(u.part->w.data) +
-               u.row0 * row_bytes(u.part->w.dtype, u.part->w.cols) +
-               row_bytes(u.part->w.dtype, k0)),
-          stride_(row_bytes(u.part->w.dtype, u.part->w.cols)),
+        : row_(static_cast<const std::uint8_t*>(u.part->w.data) + u.row0 * u.part->row_bytes +
+               k0 / kPieceElems * u.part->step_bytes),
+          stride_(u.part->row_bytes),
           bytes_(row_bytes(u.part->w.dtype, nk)),
           rows_(u.rows),
           per_call_((u.rows + n_calls - 1) / n_calls) {}
@@ -173,50 +175,67 @@ Unit unit_at(const MatmulPart& part, std::int64_t index) {
 }
 
 const std::uint8_t* address(const Unit& u) {
-    const TensorView& w = u.part->w;
-    return static_cast<const std::uint8_t*>(w.data) + u.row0 * row_bytes(w.dtype, w.cols);
+    return static_cast<const std::uint8_t*>(u.part->w.data) + u.row0 * u.part->row_bytes;
 }
 
-/// Calls f(unit) for this worker's units in the order of the weights' bytes, until f is false: a
-/// unit belongs to the worker in whose share of the bytes it starts.
-template <typename Call>
-void each_streamed_unit(const Op& op, const Context& c, Call f) {
+/// The units of all parts of an op, numbered in the order of the weights' bytes.
+Unit unit_of(const Op& op, const Step& step, std::int64_t index) {
+    const MatmulPart* part = step.parts.data() + op.first_part;
+    while (index >= part->units) index -= (part++)->units;
+    return unit_at(*part, index);
+}
+
+/// The units of a worker: those that start in its share of the bytes.
+Range units_of(const Op& op, const Context& c, int worker) {
     const MatmulPart* parts = c.step.parts.data() + op.first_part;
     const MatmulPart& end = parts[op.n_parts - 1];
-    const Range bytes = share(end.bytes_before + end.w.bytes(), c);
-    for (int p = 0; p < op.n_parts; ++p) {
-        const MatmulPart& part = parts[p];
-        const std::int64_t unit_bytes = kPanelRows * row_bytes(part.w.dtype, part.w.cols);
-        const auto first_at = [&](std::int64_t byte) {  // first unit that starts at byte or later
-            const std::int64_t local = byte - part.bytes_before;
-            const std::int64_t u = local <= 0 ? 0 : (local + unit_bytes - 1) / unit_bytes;
-            return std::min<std::int64_t>(u, part.units);
-        };
-        const std::int64_t last = first_at(bytes.last);
-        for (std::int64_t u = first_at(bytes.first); u < last; ++u)
-            if (!f(unit_at(part, u))) return;
-    }
+    const auto first_at = [&](std::int64_t byte) {  // first unit that starts at byte or later
+        std::int64_t index = 0;
+        for (int p = 0; p < op.n_parts; ++p) {
+            const std::int64_t unit_bytes = kPanelRows * parts[p].row_bytes;
+            const std::int64_t local = std::max<std::int64_t>(byte - parts[p].bytes_before, 0);
+            index += std::min<std::int64_t>((local + unit_bytes - 1) / unit_bytes, parts[p].units);
+        }
+        return index;
+    };
+    const std::int64_t bytes = end.bytes_before + end.w.bytes();
+    return {first_at(bytes * worker / c.n_workers), first_at(bytes * (worker + 1) / c.n_workers)};
+}
+
+/// What this worker reads after its share of `op`.
+const std::uint8_t* after_share(const Op& op, const Context& c) {
+    if (op.next_matmul < 0) return nullptr;
+    const Op& following = c.step.ops[static_cast<std::size_t>(op.next_matmul)];
+    const Range units = units_of(following, c, c.worker);
+    return units.empty() ? nullptr : address(unit_of(following, c.step, units.first));
+}
+
+/// Units at once: enough bytes that taking them costs nothing.
+std::int64_t piece_of(const Op& op, const Context& c) {
+    constexpr std::int64_t kPieceBytes = 32 << 10;
+    const MatmulPart& part = c.step.parts[static_cast<std::size_t>(op.first_part)];
+    return std::max<std::int64_t>(kPieceBytes / (kPanelRows * part.row_bytes), 1);
 }
 
 void run_streaming(const Op& op, const Context& c) {
-    Unit current{};
-    each_streamed_unit(op, c, [&](const Unit& u) {
-        if (current.part != nullptr) {
-            current.next = address(u);
-            run_units(op, c, &current, 1);
+    const std::int64_t piece = piece_of(op, c);
+    for (int i = 0; i < c.n_workers; ++i) {
+        const int worker = (c.worker + i) % c.n_workers;
+        const Range all = units_of(op, c, worker);
+        UnitShare& share = c.step.shares[static_cast<std::size_t>(worker)];
+        while (!c.step.should_stop()) {
+            const Range taken = i == 0 ? share.take_front(op.share_number, all, piece)
+                                       : share.take_back(op.share_number, all, piece);
+            if (taken.empty()) break;
+            for (std::int64_t u = taken.first; u < taken.last; ++u) {
+                Unit unit = unit_of(op, c.step, u);
+                if (i == 0 || u + 1 < taken.last)
+                    unit.next =
+                        u + 1 < all.last ? address(unit_of(op, c.step, u + 1)) : after_share(op, c);
+                run_units(op, c, &unit, 1);
+            }
         }
-        current = u;
-        return !c.step.should_stop();
-    });
-    if (current.part == nullptr || c.step.should_stop()) return;
-    if (op.next_matmul >= 0) {
-        const Op& following = c.step.ops[static_cast<std::size_t>(op.next_matmul)];
-        each_streamed_unit(following, c, [&](const Unit& u) {
-            current.next = address(u);
-            return false;
-        });
     }
-    run_units(op, c, &current, 1);
 }
 
 void run_dynamic(const Op& op, const Context& c) {

@@ -11,6 +11,7 @@
 #include "kernels/backend.h"
 #include "kernels/cpu/parallel.h"
 #include "kernels/cpu/rung.h"
+#include "kernels/cpu/unit_share.h"
 
 namespace hearth::cpu {
 
@@ -36,6 +37,8 @@ struct MatmulPart {
     TensorView bias;
     bool accumulate = false;
     int units = 0;                  ///< ceil(rows / kPanelRows)
+    std::int64_t row_bytes = 0;     ///< of one row of w
+    std::int64_t step_bytes = 0;    ///< of 256 elements of a row
     std::int64_t bytes_before = 0;  ///< weight bytes of the parts before this one
 };
 
@@ -63,6 +66,7 @@ struct Op {
     int rope = -1;                    ///< index into rope tables
     int first_part = 0, n_parts = 0;  ///< of Step::parts
     int next_matmul = -1;             ///< the op whose weights are read next, for reading ahead
+    std::uint32_t share_number = 0;   ///< of UnitShare; matmul of few columns
     int block_tokens = 1;             ///< attention: query tokens per item
     int n_partitions = 0;             ///< attention: 0 = items are whole rows
 };
@@ -118,8 +122,10 @@ struct Step {
     std::vector<int> sequence_of_row;     ///< (T)
     std::unique_ptr<Counter[]> counters;  ///< one per op
     std::size_t n_counters = 0;
-    Buffer activations;  ///< ActBlocks of the current quantization
-    Buffer partials;     ///< attention partitions of the current op
+    std::unique_ptr<UnitShare[]> shares;  ///< one per worker
+    std::uint32_t share_number = 0;       ///< of the last op that uses them, 24 bits
+    Buffer activations;                   ///< ActBlocks of the current quantization
+    Buffer partials;                      ///< attention partitions of the current op
     const std::atomic<bool>* stop = nullptr;
     std::atomic<bool> stopped{false};
 
@@ -142,15 +148,11 @@ struct Context {
     int n_workers;
 };
 
-/// Part of [0, n) for this worker.
-struct Range {
-    std::int64_t first, last;
-};
-
 /// Where the quantized activations of a matmul or quantize op lie.
 inline ActBlock* activations_of(const Op& op, const Context& c) {
     return (op.is_private ? c.scratch.activations : c.step.activations).as<ActBlock>();
 }
+/// Part of [0, n) for this worker.
 inline Range share(std::int64_t n, const Context& c) {
     return {n * c.worker / c.n_workers, n * (c.worker + 1) / c.n_workers};
 }

@@ -1,10 +1,13 @@
 // The thread pool: every worker runs, barriers order, and more threads than processors finish.
 #include "kernels/cpu/parallel.h"
 
+#include <atomic>
 #include <chrono>
+#include <deque>
 
 #include <catch2/catch.hpp>
 
+#include "kernels/cpu/unit_share.h"
 #include "tests/kernels/support.h"
 
 using namespace hearth;
@@ -27,6 +30,37 @@ TEST_CASE("barriers order phases on any count of threads", "[kernel][threads]") 
         });
     }
     CHECK(ordered);
+}
+
+TEST_CASE("every unit is taken once, whoever takes it", "[kernel][threads]") {
+    constexpr int kWorkers = 3, kUnits = 1000;
+    cpu::ThreadPool pool(kWorkers);
+    std::vector<cpu::UnitShare> shares(kWorkers);
+    std::deque<std::atomic<int>> taken(kUnits);
+    const int slow = GENERATE(-1, 0, 2);  // a worker that does nothing: the others do its share
+    for (std::uint32_t op = 1; op <= 200; ++op) {
+        for (auto& n : taken) n = 0;
+        const std::int64_t units = op % 7 == 0 ? op % 3 : kUnits - op;
+        const auto all = [&](int w) {
+            return cpu::Range{units * w / kWorkers, units * (w + 1) / kWorkers};
+        };
+        pool.run([&](int worker) {
+            for (int i = 0; i < kWorkers && worker != slow; ++i) {
+                const int w = (worker + i) % kWorkers;
+                auto& share = shares[static_cast<std::size_t>(w)];
+                for (;;) {
+                    const auto got =
+                        i == 0 ? share.take_front(op, all(w), 2) : share.take_back(op, all(w), 3);
+                    if (got.empty()) break;
+                    for (auto u = got.first; u < got.last; ++u)
+                        ++taken[static_cast<std::size_t>(u)];
+                }
+            }
+        });
+        int wrong = 0;
+        for (int u = 0; u < kUnits; ++u) wrong += taken[static_cast<std::size_t>(u)] != (u < units);
+        REQUIRE(wrong == 0);
+    }
 }
 
 TEST_CASE("more threads than processors do not collapse", "[kernel][threads]") {

@@ -54,19 +54,29 @@ inline F f_from_i(W a) { return _mm512_cvtepi32_ps(a); }
 /// Half in the low 16 bits of each lane to f32.
 inline F f_from_half(W a) { return _mm512_cvtph_ps(_mm512_cvtepi32_epi16(a)); }
 
-inline __m512i gather_rows(const std::uint8_t* p, std::int64_t stride) {
-    const auto at = [&](int r) {
-        return _mm_loadu_si128(reinterpret_cast<const __m128i*>(p + r * stride));
+/// Hides how a value was made: the compiler would keep the addresses of all 16 rows in registers,
+/// of which there are not enough.
+template <typename T>
+inline T opaque(T value) {
+    __asm__("" : "+r"(value));
+    return value;
+}
+/// 16 bytes of row `i` of each quarter of 16 rows, the quarters beginning at `p`.
+inline __m512i gather_rows(const std::uint8_t* const p[4], std::int64_t offset) {
+    const auto at = [&](int quarter) {
+        return _mm_loadu_si128(reinterpret_cast<const __m128i*>(p[quarter] + offset));
     };
     __m512i v = _mm512_castsi128_si512(at(0));
-    v = _mm512_inserti32x4(v, at(4), 1);
-    v = _mm512_inserti32x4(v, at(8), 2);
-    return _mm512_inserti32x4(v, at(12), 3);
+    v = _mm512_inserti32x4(v, at(1), 1);
+    v = _mm512_inserti32x4(v, at(2), 2);
+    return _mm512_inserti32x4(v, at(3), 3);
 }
 /// 16 bytes of each of 16 rows; out[i]: dword i of every row.
 inline void load_t4(const std::uint8_t* p, std::int64_t stride, W out[4]) {
-    const __m512i a = gather_rows(p, stride), b = gather_rows(p + stride, stride);
-    const __m512i c = gather_rows(p + 2 * stride, stride), d = gather_rows(p + 3 * stride, stride);
+    const std::uint8_t* quarter[4] = {p, opaque(p + 4 * stride), opaque(p + 8 * stride),
+                                      opaque(p + 12 * stride)};
+    const __m512i a = gather_rows(quarter, 0), b = gather_rows(quarter, stride);
+    const __m512i c = gather_rows(quarter, 2 * stride), d = gather_rows(quarter, 3 * stride);
     const __m512i ab0 = _mm512_unpacklo_epi32(a, b), ab1 = _mm512_unpackhi_epi32(a, b);
     const __m512i cd0 = _mm512_unpacklo_epi32(c, d), cd1 = _mm512_unpackhi_epi32(c, d);
     out[0] = _mm512_unpacklo_epi64(ab0, cd0);
