@@ -21,15 +21,18 @@ class alignas(64) UnitShare {
     /// Units of one op at most.
     static constexpr std::int64_t kMostUnits = (std::int64_t{1} << 20) - 1;
 
-    /// The next at most `piece` units from the front. `op` numbers the ops that use shares, each
-    /// worker's owner calls this at least once per op; `all` is the worker's whole range in it,
-    /// which whoever comes first writes down.
+    /// The next units from the front: a quarter of what is left, `piece` at least, so that an op
+    /// costs few of these calls (each waits for the worker's loads) and its end is even. `op`
+    /// numbers the ops that use shares, each worker's owner calls this at least once per op; `all`
+    /// is the worker's whole range in it, which whoever comes first writes down.
     Range take_front(std::uint32_t op, Range all, std::int64_t piece) {
         return take(op, all, [&](Range left) {
-            const std::int64_t middle = std::min(left.first + piece, left.last);
+            const std::int64_t n = std::max(piece, (left.last - left.first) / 4);
+            const std::int64_t middle = std::min(left.first + n, left.last);
             return Cut{{left.first, middle}, {middle, left.last}};
         });
     }
+    /// At most `piece` units from the back.
     Range take_back(std::uint32_t op, Range all, std::int64_t piece) {
         return take(op, all, [&](Range left) {
             const std::int64_t middle = std::max(left.last - piece, left.first);
