@@ -234,8 +234,6 @@ std::int64_t count_items(const Op& op, const BatchView& batch) {
 }  // namespace
 
 void plan_attention(Op& op, const BatchView& batch, int n_workers) {
-    check(op.shape.head_dim % 16 == 0 && op.shape.head_dim <= kMaxDim,
-          "attention: head_dim must be a multiple of 16 and at most 256");
     check(op.shape.per_kv() <= kMaxRows, "attention: too many query heads per kv head");
     op.block_tokens = std::max(1, kMaxRows / op.shape.per_kv());
     op.n_partitions = 0;

@@ -7,7 +7,7 @@
 
 #include <sys/mman.h>
 
-#include "kernels/check.h"
+#include "kernels/op_checks.h"
 
 namespace hearth::cpu {
 namespace {
@@ -32,13 +32,7 @@ void* map_large(std::size_t bytes) {
 }
 
 AttentionShape flatten(const AttentionSpec& s) {
-    check(s.n_kv_heads > 0 && s.n_heads % s.n_kv_heads == 0,
-          "attention: n_kv_heads must divide n_heads");
     return {s.n_heads, s.n_kv_heads, s.head_dim, s.window, s.scale, s.softcap};
-}
-
-bool same_rows(const MatrixView& a, const MatrixView& b) {
-    return a.data == b.data && a.rows == b.rows && a.cols == b.cols && a.stride == b.stride;
 }
 
 }  // namespace
@@ -119,8 +113,7 @@ void CpuBackend::begin(const BatchView& batch) {
 }
 
 void CpuBackend::embed(MatrixView y, const TensorView& table, float scale) {
-    check(y.cols == table.cols, "embed: y and table differ in columns");
-    check(y.rows == static_cast<std::int64_t>(step_.batch.tokens.size()), "embed: rows of y");
+    check_embed(y, table, static_cast<std::int64_t>(step_.batch.tokens.size()));
     Op& op = add(OpKind::embed);
     op.y = y;
     op.w = table;
@@ -129,8 +122,7 @@ void CpuBackend::embed(MatrixView y, const TensorView& table, float scale) {
 
 void CpuBackend::rms_norm(MatrixView y, MatrixView x, const TensorView& weight, float eps,
                           bool accumulate) {
-    check(weight.dtype == DType::f32 && weight.cols == x.cols, "rms_norm: weight is f32 (D)");
-    check(y.rows == x.rows && y.cols == x.cols, "rms_norm: y and x differ in shape");
+    check_rms_norm(y, x, weight);
     Op& op = add(OpKind::rms_norm);
     op.y = y;
     op.x = x;
@@ -140,8 +132,7 @@ void CpuBackend::rms_norm(MatrixView y, MatrixView x, const TensorView& weight, 
 }
 
 void CpuBackend::head_norm(MatrixView x, const TensorView& weight, int head_dim, float eps) {
-    check(weight.dtype == DType::f32 && weight.cols == head_dim, "head_norm: weight is f32 (d)");
-    check(x.cols % head_dim == 0, "head_norm: columns are whole heads");
+    check_head_norm(x, weight, head_dim);
     Op& op = add(OpKind::head_norm);
     op.x = x;
     op.w = weight;
@@ -151,11 +142,7 @@ void CpuBackend::head_norm(MatrixView x, const TensorView& weight, int head_dim,
 
 void CpuBackend::matmul(MatrixView y, MatrixView x, const TensorView& w, const TensorView& bias,
                         bool accumulate) {
-    check(x.cols == w.cols && y.cols == w.rows && x.rows == y.rows, "matmul: shapes");
-    check(w.cols % dtype_info(w.dtype).block_elems == 0, "matmul: K is whole blocks");
-    check(!bias || (bias.dtype == DType::f32 && bias.cols == w.rows), "matmul: bias is f32 (M)");
-    check(!bias || !accumulate, "matmul: bias and accumulate together");
-    check(x.data != y.data, "matmul: y is x");
+    check_matmul(y, x, w, bias, accumulate);
     check(w.rows <= UnitShare::kMostUnits, "matmul: rows");
     if (x.rows == 0) return;
     const bool quantized = is_quantized(w.dtype);
@@ -211,11 +198,7 @@ int CpuBackend::rope_table(const RopeSpec& spec) {
 
 void CpuBackend::rope_store_kv(MatrixView q, MatrixView k, MatrixView v, const KvLayer& kv,
                                const AttentionSpec& spec) {
-    check(q.cols == static_cast<std::int64_t>(spec.n_heads) * spec.head_dim &&
-              k.cols == static_cast<std::int64_t>(spec.n_kv_heads) * spec.head_dim &&
-              v.cols == k.cols && q.rows == k.rows && q.rows == v.rows,
-          "rope_store_kv: shapes");
-    check(spec.rope.n_dims <= spec.head_dim, "rope_store_kv: more rotated dims than head_dim");
+    check_rope_store_kv(q, k, v, spec);
     Op& op = add(OpKind::rope_store_kv);
     op.y = q;
     op.x = k;
@@ -227,9 +210,7 @@ void CpuBackend::rope_store_kv(MatrixView q, MatrixView k, MatrixView v, const K
 
 void CpuBackend::attention(MatrixView y, MatrixView q, const KvLayer& kv,
                            const AttentionSpec& spec) {
-    check(q.cols == static_cast<std::int64_t>(spec.n_heads) * spec.head_dim && y.cols == q.cols &&
-              y.rows == q.rows,
-          "attention: shapes");
+    check_attention(y, q, spec);
     Op& op = add(OpKind::attention);
     op.y = y;
     op.x = q;
@@ -245,7 +226,7 @@ void CpuBackend::attention(MatrixView y, MatrixView q, const KvLayer& kv,
 }
 
 void CpuBackend::gated(MatrixView gate, MatrixView up, GatedActivation act) {
-    check(gate.rows == up.rows && gate.cols == up.cols, "gated: shapes");
+    check_gated(gate, up);
     Op& op = add(OpKind::gated);
     op.y = gate;
     op.x = up;
@@ -253,8 +234,7 @@ void CpuBackend::gated(MatrixView gate, MatrixView up, GatedActivation act) {
 }
 
 void CpuBackend::gather_outputs(MatrixView y, MatrixView x) {
-    check(y.cols == x.cols && y.rows == static_cast<std::int64_t>(step_.batch.output_rows.size()),
-          "gather_outputs: shapes");
+    check_gather_outputs(y, x, static_cast<std::int64_t>(step_.batch.output_rows.size()));
     Op& op = add(OpKind::gather_outputs);
     op.y = y;
     op.x = x;

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "kernels/check.h"
+#include "kernels/op_checks.h"
 
 namespace hearth::cuda {
 namespace {
@@ -13,10 +13,6 @@ constexpr std::size_t kMostPartialBytes = std::size_t{64} << 20;
 /// Launches between two looks at how far the card is, in steps of many rows.
 constexpr std::size_t kPace = 16;
 constexpr std::int64_t kFewRows = 16;
-
-bool same_rows(const MatrixView& a, const MatrixView& b) {
-    return a.data == b.data && a.rows == b.rows && a.cols == b.cols && a.stride == b.stride;
-}
 
 }  // namespace
 
@@ -144,8 +140,7 @@ void CudaBackend::begin(const BatchView& batch) {
 }
 
 void CudaBackend::embed(MatrixView y, const TensorView& table, float scale) {
-    check(y.cols == table.cols, "embed: y and table differ in columns");
-    check(y.rows == inputs_.n_rows(), "embed: rows of y");
+    check_embed(y, table, inputs_.n_rows());
     Op& op = add(Kind::embed);
     op.y = y;
     op.w = weight(table);
@@ -154,8 +149,7 @@ void CudaBackend::embed(MatrixView y, const TensorView& table, float scale) {
 
 void CudaBackend::rms_norm(MatrixView y, MatrixView x, const TensorView& weight, float eps,
                            bool accumulate) {
-    check(weight.dtype == DType::f32 && weight.cols == x.cols, "rms_norm: weight is f32 (D)");
-    check(y.rows == x.rows && y.cols == x.cols, "rms_norm: y and x differ in shape");
+    check_rms_norm(y, x, weight);
     Op& op = add(Kind::rms_norm);
     op.y = y;
     op.x = x;
@@ -165,8 +159,7 @@ void CudaBackend::rms_norm(MatrixView y, MatrixView x, const TensorView& weight,
 }
 
 void CudaBackend::head_norm(MatrixView x, const TensorView& weight, int head_dim, float eps) {
-    check(weight.dtype == DType::f32 && weight.cols == head_dim, "head_norm: weight is f32 (d)");
-    check(x.cols % head_dim == 0, "head_norm: columns are whole heads");
+    check_head_norm(x, weight, head_dim);
     Op& op = add(Kind::head_norm);
     op.x = x;
     op.vector = vector(weight);
@@ -194,11 +187,7 @@ void CudaBackend::quantize(const MatrixView& x, int groups) {
 
 void CudaBackend::matmul(MatrixView y, MatrixView x, const TensorView& w, const TensorView& bias,
                          bool accumulate) {
-    check(x.cols == w.cols && y.cols == w.rows && x.rows == y.rows, "matmul: shapes");
-    check(w.cols % dtype_info(w.dtype).block_elems == 0, "matmul: K is whole blocks");
-    check(!bias || (bias.dtype == DType::f32 && bias.cols == w.rows), "matmul: bias is f32 (M)");
-    check(!bias || !accumulate, "matmul: bias and accumulate together");
-    check(x.data != y.data, "matmul: y is x");
+    check_matmul(y, x, w, bias, accumulate);
     if (x.rows == 0) return;
     const DeviceWeight device = weight(w);
     if (is_quantized(w.dtype)) quantize(x, device.groups);
@@ -212,11 +201,7 @@ void CudaBackend::matmul(MatrixView y, MatrixView x, const TensorView& w, const 
 
 void CudaBackend::rope_store_kv(MatrixView q, MatrixView k, MatrixView v, const KvLayer& kv,
                                 const AttentionSpec& spec) {
-    check(q.cols == static_cast<std::int64_t>(spec.n_heads) * spec.head_dim &&
-              k.cols == static_cast<std::int64_t>(spec.n_kv_heads) * spec.head_dim &&
-              v.cols == k.cols && q.rows == k.rows && q.rows == v.rows,
-          "rope_store_kv: shapes");
-    check(spec.rope.n_dims <= spec.head_dim, "rope_store_kv: more rotated dims than head_dim");
+    check_rope_store_kv(q, k, v, spec);
     check(kv.dtype == DType::f16 || kv.dtype == DType::bf16, "rope_store_kv: KV is f16 or bf16");
     Op& op = add(Kind::rope_store_kv);
     op.y = q;
@@ -229,13 +214,7 @@ void CudaBackend::rope_store_kv(MatrixView q, MatrixView k, MatrixView v, const 
 
 void CudaBackend::attention(MatrixView y, MatrixView q, const KvLayer& kv,
                             const AttentionSpec& spec) {
-    check(q.cols == static_cast<std::int64_t>(spec.n_heads) * spec.head_dim && y.cols == q.cols &&
-              y.rows == q.rows,
-          "attention: shapes");
-    check(spec.n_kv_heads > 0 && spec.n_heads % spec.n_kv_heads == 0,
-          "attention: n_kv_heads must divide n_heads");
-    check(spec.head_dim % 16 == 0 && spec.head_dim <= 256,
-          "attention: head_dim is a multiple of 16, at most 256");
+    check_attention(y, q, spec);
     Op& op = add(Kind::attention);
     op.y = y;
     op.x = q;
@@ -254,7 +233,7 @@ void CudaBackend::attention(MatrixView y, MatrixView q, const KvLayer& kv,
 }
 
 void CudaBackend::gated(MatrixView gate, MatrixView up, GatedActivation act) {
-    check(gate.rows == up.rows && gate.cols == up.cols, "gated: shapes");
+    check_gated(gate, up);
     Op& op = add(Kind::gated);
     op.y = gate;
     op.x = up;
@@ -262,7 +241,7 @@ void CudaBackend::gated(MatrixView gate, MatrixView up, GatedActivation act) {
 }
 
 void CudaBackend::gather_outputs(MatrixView y, MatrixView x) {
-    check(y.cols == x.cols && y.rows == inputs_.n_outputs(), "gather_outputs: shapes");
+    check_gather_outputs(y, x, inputs_.n_outputs());
     Op& op = add(Kind::gather_outputs);
     op.y = y;
     op.x = x;

@@ -1,159 +1,25 @@
 // rope, KV pages and attention: against the double oracle, and bit for bit between rungs, threads,
 // page orders, chunkings and neighbours in the batch.
-#include <algorithm>
 #include <cmath>
-#include <numeric>
+#include <limits>
 
 #include <catch2/catch.hpp>
 
-#include "kernels/math.h"
-#include "tests/kernels/support.h"
-#include "tests/reference/ops.h"
+#include "tests/kernels/attention_support.h"
 
 using namespace hearth;
 using namespace hearth::test;
 
 namespace {
 
-struct Shape {
-    int n_heads, n_kv_heads, head_dim, window;
-    float softcap;
-    DType dtype = DType::f16;
-    RopePairing pairing = RopePairing::none;
-    int n_dims = 0;
-};
-
-AttentionSpec spec_of(const Shape& s) {
-    AttentionSpec a;
-    a.n_heads = s.n_heads;
-    a.n_kv_heads = s.n_kv_heads;
-    a.head_dim = s.head_dim;
-    a.scale = 1.0f / std::sqrt(static_cast<float>(s.head_dim));
-    a.softcap = s.softcap;
-    a.window = s.window;
-    a.rope.pairing = s.pairing;
-    a.rope.n_dims = s.n_dims;
-    for (int i = 0; i < s.n_dims / 2; ++i)
-        a.rope.inv_freq.push_back(own_pow(10000.0, -2.0 * i / s.n_dims));
-    return a;
-}
-
-/// q, k, v of one sequence, values that a half holds exactly.
-struct Inputs {
-    std::vector<float> q, k, v;
-    int n = 0;
-};
-Inputs random_inputs(const Shape& s, int n, Rng& rng) {
-    Inputs in;
-    in.n = n;
-    const auto fill = [&](std::vector<float>& x, int heads, float scale) {
-        x.resize(static_cast<std::size_t>(n * heads * s.head_dim));
-        for (float& f : x)
-            f = static_cast<float>(static_cast<int>(rng() % 65) - 32) / 32.0f * scale;
-    };
-    fill(in.q, s.n_heads, 2.0f);
-    fill(in.k, s.n_kv_heads, 2.0f);
-    fill(in.v, s.n_kv_heads, 1.0f);
-    return in;
-}
-
-/// KV storage of one layer, its pages in a given order, and the step that computes rows
-/// [first, first + rows) of the inputs.
-class Runner {
-  public:
-    Runner(Backend& b, const Shape& s, int n_positions, unsigned page_seed)
-        : backend_(b),
-          shape_(s),
-          spec_(spec_of(s)) {
-        const int n_pages = (n_positions + kPageTokens - 1) / kPageTokens;
-        pages_.resize(static_cast<std::size_t>(n_pages));
-        std::iota(pages_.begin(), pages_.end(), 1);
-        if (page_seed != 0) {
-            Rng rng(page_seed);
-            std::shuffle(pages_.begin(), pages_.end(), rng);
-        }
-        layer_.dtype = s.dtype;
-        layer_.n_kv_heads = s.n_kv_heads;
-        layer_.head_dim = s.head_dim;
-        layer_.page_bytes = row_bytes(s.dtype, s.n_kv_heads * s.head_dim * kPageTokens);
-        bytes_ =
-            static_cast<std::size_t>(layer_.page_bytes) * static_cast<std::size_t>(n_pages + 1);
-        layer_.keys = b.allocate(bytes_);
-        layer_.values = b.allocate(bytes_);
-    }
-    ~Runner() {
-        backend_.release(layer_.keys, bytes_);
-        backend_.release(layer_.values, bytes_);
-    }
-    Runner(const Runner&) = delete;
-    Runner& operator=(const Runner&) = delete;
-
-    std::vector<float> run(const Inputs& in, int first, int rows) {
-        const auto part = [&](const std::vector<float>& x) {
-            const std::size_t row = x.size() / static_cast<std::size_t>(in.n);
-            return std::vector<float>(
-                x.begin() + static_cast<std::ptrdiff_t>(row) * first,
-                x.begin() + static_cast<std::ptrdiff_t>(row) * (first + rows));
-        };
-        q_ = part(in.q);
-        k_ = part(in.k);
-        v_ = part(in.v);
-        std::vector<float> y(q_.size(), -3.0f);
-        const SequenceSpan span{0, rows, first, pages_.data(), static_cast<int>(pages_.size())};
-        const std::vector<std::int32_t> tokens(static_cast<std::size_t>(rows));
-        BatchView batch;
-        batch.tokens = tokens;
-        batch.sequences = {&span, 1};
-        backend_.begin(batch);
-        backend_.rope_store_kv(view(q_, rows), view(k_, rows), view(v_, rows), layer_, spec_);
-        backend_.attention(view(y, rows), view(q_, rows), layer_, spec_);
-        backend_.run();
-        return y;
-    }
-    /// All rows in chunks of `chunk`.
-    std::vector<float> run_chunks(const Inputs& in, int chunk) {
-        std::vector<float> all;
-        for (int first = 0; first < in.n; first += chunk) {
-            const auto y = run(in, first, std::min(chunk, in.n - first));
-            all.insert(all.end(), y.begin(), y.end());
-        }
-        return all;
-    }
-    const KvLayer& layer() const { return layer_; }
-    const std::vector<std::int32_t>& pages() const { return pages_; }
-    const std::vector<float>& rotated_q() const { return q_; }
-
-  private:
-    Backend& backend_;
-    Shape shape_;
-    AttentionSpec spec_;
-    KvLayer layer_;
-    std::size_t bytes_ = 0;
-    std::vector<std::int32_t> pages_;
-    std::vector<float> q_, k_, v_;
-};
+using Shape = AttentionShape;
+using Inputs = AttentionInputs;
+using Runner = AttentionRunner;
 
 std::vector<float> run_once(Backend& b, const Shape& s, const Inputs& in, int chunk,
                             unsigned seed = 0) {
     Runner r(b, s, in.n, seed);
     return r.run_chunks(in, chunk);
-}
-
-double worst(const std::vector<float>& y, const reference::Matrix& expected) {
-    double top = 0;
-    for (std::size_t i = 0; i < y.size(); ++i) {
-        const double e = std::fabs(y[i] - expected.v[i]);
-        top = e > top || std::isnan(e) ? e : top;
-    }
-    return top;
-}
-
-reference::Matrix oracle(const Shape& s, const Inputs& in) {
-    const AttentionSpec a = spec_of(s);
-    return reference::attention(
-        {in.n, s.n_heads * s.head_dim, in.q}, {in.n, s.n_kv_heads * s.head_dim, in.k},
-        {in.n, s.n_kv_heads * s.head_dim, in.v}, 0,
-        {s.n_heads, s.n_kv_heads, s.head_dim, s.window, a.scale, s.softcap});
 }
 
 }  // namespace
@@ -163,7 +29,7 @@ TEST_CASE("attention is the oracle's for every group size", "[kernel][attention]
     const Shape s{2 * per, 2, 32, 0, 0.0f};
     Rng rng(static_cast<unsigned>(per));
     const Inputs in = random_inputs(s, 83, rng);
-    const auto expected = oracle(s, in);
+    const auto expected = attention_oracle(s, in);
     std::vector<float> first;
     for (const auto& b : all_backends()) {
         INFO(name_of(*b) << " heads per kv head " << per);
@@ -183,7 +49,7 @@ TEST_CASE("attention is the oracle's for head sizes, windows, caps, types", "[ke
                  Shape{4, 2, 64, 20, 0.0f, DType::f32}, Shape{4, 2, 112, 0, 0.0f});
     Rng rng(5);
     const Inputs in = random_inputs(s, 150, rng);
-    const auto expected = oracle(s, in);
+    const auto expected = attention_oracle(s, in);
     std::vector<float> first;
     for (const auto& b : all_backends()) {
         INFO(name_of(*b) << " head_dim " << s.head_dim << " window " << s.window);
@@ -202,7 +68,7 @@ TEST_CASE("attention does not depend on chunks, page order, threads",
     const Inputs in = random_inputs(s, 1100, rng);  // three partitions
     const auto base = backend(supported_cpu_isas().back(), 1);
     const auto expected = run_once(*base, s, in, in.n);
-    CHECK(worst(expected, oracle(s, in)) < 1e-5);
+    CHECK(worst(expected, attention_oracle(s, in)) < 1e-5);
     for (const int threads : {1, 2, 3, 5}) {
         const auto b = backend(supported_cpu_isas().back(), threads);
         for (const int chunk : {1100, 512, 100, 17}) {

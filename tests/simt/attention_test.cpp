@@ -1,147 +1,25 @@
 // rope, KV pages and attention on the emulated card: against the double oracle, and bit for bit
 // between chunkings, page orders, neighbours, schedules and ways to cut the work.
-#include <algorithm>
 #include <cmath>
-#include <numeric>
 
-#include "kernels/math.h"
 #include "simt_support.h"
-#include "tests/reference/ops.h"
+#include "tests/kernels/attention_support.h"
 
 using namespace hearth;
 using namespace hearth::test;
 
 namespace {
 
-struct Shape {
-    int n_heads, n_kv_heads, head_dim;
-    int window = 0;
-    float softcap = 0;
-    DType dtype = DType::f16;
-    RopePairing pairing = RopePairing::none;
-    int n_dims = 0;
-};
-
-AttentionSpec spec_of(const Shape& s) {
-    AttentionSpec a;
-    a.n_heads = s.n_heads;
-    a.n_kv_heads = s.n_kv_heads;
-    a.head_dim = s.head_dim;
-    a.scale = 1.0f / std::sqrt(static_cast<float>(s.head_dim));
-    a.softcap = s.softcap;
-    a.window = s.window;
-    a.rope.pairing = s.pairing;
-    a.rope.n_dims = s.n_dims;
-    for (int i = 0; i < s.n_dims / 2; ++i)
-        a.rope.inv_freq.push_back(own_pow(10000.0, -2.0 * i / s.n_dims));
-    return a;
-}
-
-/// q, k, v of one sequence; k and v are values that either KV type holds exactly.
-struct Inputs {
-    std::vector<float> q, k, v;
-    int n = 0;
-};
-Inputs random_inputs(const Shape& s, int n, Rng& rng) {
-    Inputs in;
-    in.n = n;
-    const auto fill = [&](std::vector<float>& x, int heads, float scale) {
-        x.resize(static_cast<std::size_t>(n * heads * s.head_dim));
-        for (float& f : x)
-            f = static_cast<float>(static_cast<int>(rng() % 65) - 32) / 32.0f * scale;
-    };
-    fill(in.q, s.n_heads, 2.0f);
-    fill(in.k, s.n_kv_heads, 2.0f);
-    fill(in.v, s.n_kv_heads, 1.0f);
-    return in;
-}
-
-std::vector<float> rows_of(const std::vector<float>& x, int n, int first, int rows) {
-    const auto row = static_cast<std::ptrdiff_t>(x.size()) / n;
-    return {x.begin() + row * first, x.begin() + row * (first + rows)};
-}
-
-/// KV storage of one layer on a card, pages of two sequences interleaved in a given order.
-class Runner {
-  public:
-    Runner(CardBackend& b, const Shape& s, int n_positions, unsigned page_seed)
-        : backend_(b),
-          spec_(spec_of(s)) {
-        const int n_pages = (n_positions + kPageTokens - 1) / kPageTokens;
-        pages_.resize(static_cast<std::size_t>(n_pages));
-        std::iota(pages_.begin(), pages_.end(), 1);
-        if (page_seed != 0) {
-            Rng rng(page_seed);
-            std::shuffle(pages_.begin(), pages_.end(), rng);
-        }
-        layer_.dtype = s.dtype;
-        layer_.n_kv_heads = s.n_kv_heads;
-        layer_.head_dim = s.head_dim;
-        layer_.page_bytes = row_bytes(s.dtype, s.n_kv_heads * s.head_dim * kPageTokens);
-        bytes_ =
-            static_cast<std::size_t>(layer_.page_bytes) * static_cast<std::size_t>(n_pages + 1);
-        layer_.keys = b.allocate(bytes_);
-        layer_.values = b.allocate(bytes_);
-    }
-    ~Runner() {
-        backend_.release(layer_.keys, bytes_);
-        backend_.release(layer_.values, bytes_);
-    }
-    Runner(const Runner&) = delete;
-    Runner& operator=(const Runner&) = delete;
-
-    /// Rows [first, first + rows) of the inputs.
-    std::vector<float> run(const Inputs& in, int first, int rows) {
-        const Matrix q(backend_, rows_of(in.q, in.n, first, rows), rows);
-        const Matrix k(backend_, rows_of(in.k, in.n, first, rows), rows);
-        const Matrix v(backend_, rows_of(in.v, in.n, first, rows), rows);
-        const Matrix y(backend_, std::vector<float>(q.read().size(), -3.0f), rows);
-        const SequenceSpan span{0, rows, first, pages_.data(), static_cast<int>(pages_.size())};
-        const std::vector<std::int32_t> tokens(static_cast<std::size_t>(rows));
-        BatchView batch;
-        batch.tokens = tokens;
-        batch.sequences = {&span, 1};
-        backend_.begin(batch);
-        backend_.rope_store_kv(q.view(), k.view(), v.view(), layer_, spec_);
-        backend_.attention(y.view(), q.view(), layer_, spec_);
-        CHECK(backend_.run());
-        CHECK(backend_.failure() == "");
-        return y.read();
-    }
-    /// Everything in chunks.
-    std::vector<float> run_chunks(const Inputs& in, int chunk) {
-        std::vector<float> all;
-        for (int at = 0; at < in.n; at += chunk) {
-            const auto part = run(in, at, std::min(chunk, in.n - at));
-            all.insert(all.end(), part.begin(), part.end());
-        }
-        return all;
-    }
-
-  private:
-    CardBackend& backend_;
-    AttentionSpec spec_;
-    KvLayer layer_;
-    std::size_t bytes_ = 0;
-    std::vector<std::int32_t> pages_;
-};
+using Shape = AttentionShape;
+using Inputs = AttentionInputs;
+using Runner = AttentionRunner;
 
 /// Errors: q to 2^-22 of itself (two halves), p to 2^-11 (f16; bf16 in two halves 2^-16), f32 sums;
 /// outputs are means of values below 1. The table of specs/cuda-kernels.md 6.1 allows 5e-4.
 constexpr double kTolerance = 5e-4;
 
 void check_against_oracle(const Shape& s, const Inputs& in, const std::vector<float>& y) {
-    const reference::Matrix q(in.n, s.n_heads * s.head_dim, in.q);
-    const reference::Matrix k(in.n, s.n_kv_heads * s.head_dim, in.k);
-    const reference::Matrix v(in.n, s.n_kv_heads * s.head_dim, in.v);
-    const AttentionSpec spec = spec_of(s);
-    const auto expected = reference::attention(q, k, v, 0,
-                                               {s.n_heads, s.n_kv_heads, s.head_dim, s.window,
-                                                static_cast<double>(spec.scale), s.softcap});
-    for (std::size_t i = 0; i < y.size(); ++i) {
-        if (!(std::fabs(static_cast<double>(y[i]) - expected.v[i]) <= kTolerance))
-            FAIL("element " << i << ": " << y[i] << ", expected " << expected.v[i]);
-    }
+    CHECK(worst(y, attention_oracle(s, in)) <= kTolerance);
 }
 
 }  // namespace

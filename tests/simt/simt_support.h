@@ -1,6 +1,5 @@
 #pragma once
-// Shared parts of the emulated card's tests: the backend on the emulator, schedules, matrices in
-// device memory.
+// Shared parts of the emulated card's tests: the backend on the emulator, schedules, products.
 
 #include <memory>
 #include <string>
@@ -12,6 +11,7 @@
 #include "kernels/cuda/simt.h"
 #endif
 #include "kernels/device.h"
+#include "tests/kernels/device_matrix.h"
 #include "tests/kernels/support.h"
 
 namespace hearth::test {
@@ -47,39 +47,6 @@ void each_schedule(Call f) {
 /// What takes long is done under one schedule only.
 inline bool is_first_schedule() { return simt::config().order == simt::Order::forward; }
 #endif
-
-/// A matrix in the memory of a backend.
-class Matrix {
-  public:
-    Matrix(Backend& b, const std::vector<float>& values, std::int64_t rows)
-        : backend_(b),
-          rows_(rows),
-          bytes_(values.size() * sizeof(float)),
-          data_(static_cast<float*>(b.allocate(bytes_))) {
-        REQUIRE(data_ != nullptr);
-        if (bytes_ > 0) b.copy(data_, values.data(), bytes_);
-    }
-    ~Matrix() { backend_.release(data_, bytes_); }
-    Matrix(const Matrix&) = delete;
-    Matrix& operator=(const Matrix&) = delete;
-
-    MatrixView view() const {
-        const std::int64_t cols =
-            rows_ == 0 ? 0 : static_cast<std::int64_t>(bytes_ / sizeof(float)) / rows_;
-        return {data_, rows_, cols, cols};
-    }
-    std::vector<float> read() const {
-        std::vector<float> v(bytes_ / sizeof(float));
-        if (bytes_ > 0) backend_.copy(v.data(), data_, bytes_);
-        return v;
-    }
-
-  private:
-    Backend& backend_;
-    std::int64_t rows_;
-    std::size_t bytes_;
-    float* data_;
-};
 
 /// y (n, M) = x (n, K) w^T on one backend, device or not.
 inline std::vector<float> card_matmul(Backend& b, const TensorView& w, const std::vector<float>& x,
