@@ -4,16 +4,16 @@
 // shapes    q, y (T, H*d) f32   pages of keys and values f16 or bf16: kv_layout.cuh
 // traffic   per tile of 16 (token, head) pairs the visible keys and values once
 // bound     memory at decode; f16 tensor cores at prefill
-// mapping   a block of 4 warps per (tile of 16 pairs, kv head, partition of 512 keys); a warp owns
-// a
-//           run of 128 keys and walks it in tiles; K and V go from pages to registers without
-//           shared memory (page layout = fragment layout)
+// mapping   a block per (tile of 16 pairs, kv head, partition of 512 keys); a warp owns a run of
+// 128
+//           keys and walks it in tiles; K and V go from pages to registers without shared memory
+//           (page layout = fragment layout). Heads above 128: two warps per run, each with half of
+//           the output's dims, both with the scores, so that the accumulators stay in registers
 // order     absolute constants: tiles in a run ascend, the runs of a partition fold in order, the
 //           partitions fold in order; so a row's bits depend on nothing but its own keys. A block
 //           per partition plus merge_kernel, or one block walking all: the same folds
 // precision q as the sum of two 16-bit halves (keys are exact), p rounded to f16 (bf16: two
-// halves),
-//           all sums f32
+//           halves), all sums f32
 // oracle    tests/reference/ops.h: attention
 #include "kernels/cuda/device_math.cuh"
 #include "kernels/cuda/kv_layout.cuh"
@@ -22,8 +22,11 @@
 namespace hearth::cuda {
 namespace {
 
-constexpr int kWarps = 4, kRunKeys = kPartition / kWarps;
-constexpr int kMergeParts = 32;
+constexpr int kRuns = 4, kRunKeys = kPartition / kRuns;
+/// Warps of a run; each accumulates kDim / halves_of(kDim) dims.
+constexpr int halves_of(int dim) { return dim > 128 ? 2 : 1; }
+constexpr int threads_of(int dim) { return kRuns * halves_of(dim) * 32; }
+constexpr int kMergeParts = 32, kMergeThreads = 128;
 
 struct Args {
     const float* q;
@@ -82,7 +85,8 @@ __device__ inline Fold fold_state(float& m, float& l, float m1, float l1) {
 template <int kDim>
 struct State {
     float o[kAttentionRows][kDim];
-    float m[kAttentionRows], l[kAttentionRows];
+    float m[halves_of(kDim)][kAttentionRows];  ///< equal in all halves: each warp folds its own
+    float l[halves_of(kDim)][kAttentionRows];
 };
 template <int kDim>
 struct Shared {
@@ -115,7 +119,7 @@ __device__ inline Rows rows_of(const Args& a, const AttentionItem& item, int lan
 template <typename Element, int kDim>
 __device__ void load_queries(const Args& a, const AttentionItem& item, int head, int dim,
                              Shared<kDim>& shared) {
-    for (int i = static_cast<int>(threadIdx.x); i < dim / 16 * 32; i += kWarps * 32) {
+    for (int i = static_cast<int>(threadIdx.x); i < dim / 16 * 32; i += threads_of(kDim)) {
         const int c = i / 32, lane = i % 32, t = lane % 4;
         std::uint32_t high[4], low[4];
         for (int r = 0; r < 2; ++r) {
@@ -202,11 +206,11 @@ __device__ void tile_softmax(const Args& a, const Rows& rows, int key, int lane,
         }
 }
 
-/// o += p v of a tile.
-template <typename Element, int kDim, bool kExact, int kPages>
-__device__ void tile_values(const Args& a, const AttentionItem& item, int head, int dim, int key,
-                            int max_hi, int lane, const float (&s)[2 * kPages][4],
-                            float (&o)[kDim / 8][4]) {
+/// o += p v of a tile, for kPart dims from first_dim.
+template <typename Element, int kPart, bool kExact, int kPages>
+__device__ void tile_values(const Args& a, const AttentionItem& item, int head, int dim,
+                            int first_dim, int key, int max_hi, int lane,
+                            const float (&s)[2 * kPages][4], float (&o)[kPart / 8][4]) {
     constexpr bool kSplit = std::is_same_v<Element, __nv_bfloat16>;
 #pragma unroll
     for (int p = 0; p < kPages; ++p) {
@@ -218,10 +222,10 @@ __device__ void tile_values(const Args& a, const AttentionItem& item, int head, 
         split<Element>(s[2 * p + 1][2], s[2 * p + 1][3], high[3], low[3]);
         const std::int64_t page = a.pages[item.first_page + key / kPageTokens + p];
         const auto* v = reinterpret_cast<const uint4*>(a.values + page * a.page_bytes) +
-                        static_cast<std::int64_t>(head) * dim * 2 + lane;
+                        (static_cast<std::int64_t>(head) * dim + first_dim) * 2 + lane;
 #pragma unroll
-        for (int c = 0; c < kDim / 16; ++c) {
-            if (!kExact && c * 16 >= dim) break;
+        for (int c = 0; c < kPart / 16; ++c) {
+            if (!kExact && first_dim + c * 16 >= dim) break;
             const uint4 w = v[c * 32];
             const std::uint32_t v0[2] = {w.x, w.y}, v1[2] = {w.z, w.w};
             mma(o[2 * c], high, v0, Element{});
@@ -234,29 +238,29 @@ __device__ void tile_values(const Args& a, const AttentionItem& item, int head, 
     }
 }
 
-/// Folds the registers of one warp into `to`.
-template <int kDim>
-__device__ void fold_warp(State<kDim>& to, int lane, int dim, const float (&m)[2],
-                          const float (&l)[2], const float (&o)[kDim / 8][4]) {
+/// Folds the registers of one warp, dims of its half, into `to`.
+template <int kDim, int kPart = kDim / halves_of(kDim)>
+__device__ void fold_warp(State<kDim>& to, int half, int lane, int dim, const float (&m)[2],
+                          const float (&l)[2], const float (&o)[kPart / 8][4]) {
     for (int r = 0; r < 2; ++r) {
         const int row = lane / 4 + 8 * r;
-        float to_m = to.m[row], to_l = to.l[row];
+        float to_m = to.m[half][row], to_l = to.l[half][row];
         const bool any = l[r] > 0.0f;
         const Fold f = any ? fold_state(to_m, to_l, m[r], l[r]) : Fold{1.0f, 0.0f};
         __syncwarp();  // all four lanes of a row have read its state
         if (any) {
 #pragma unroll
-            for (int j = 0; j < kDim / 8; ++j)
+            for (int j = 0; j < kPart / 8; ++j)
 #pragma unroll
                 for (int i = 0; i < 2; ++i) {
-                    const int at = 8 * j + 2 * (lane % 4) + i;
+                    const int at = half * kPart + 8 * j + 2 * (lane % 4) + i;
                     if (at >= dim) continue;
                     float& value = to.o[row][at];
                     value = __fmaf_rn(o[j][2 * r + i], f.b, __fmul_rn(value, f.a));
                 }
             if (lane % 4 == 0) {
-                to.m[row] = to_m;
-                to.l[row] = to_l;
+                to.m[half][row] = to_m;
+                to.l[half][row] = to_l;
             }
         }
     }
@@ -264,19 +268,21 @@ __device__ void fold_warp(State<kDim>& to, int lane, int dim, const float (&m)[2
 
 template <int kDim>
 __device__ void clear(State<kDim>& s) {
-    for (int i = static_cast<int>(threadIdx.x); i < kAttentionRows * kDim; i += kWarps * 32)
+    for (int i = static_cast<int>(threadIdx.x); i < kAttentionRows * kDim; i += threads_of(kDim))
         s.o[i / kDim][i % kDim] = 0.0f;
     if (threadIdx.x < kAttentionRows) {
-        s.m[threadIdx.x] = minus_infinity();
-        s.l[threadIdx.x] = 0.0f;
+        for (int half = 0; half < halves_of(kDim); ++half) {
+            s.m[half][threadIdx.x] = minus_infinity();
+            s.l[half][threadIdx.x] = 0.0f;
+        }
     }
 }
 
 /// One warp's run of 128 keys: (m, l, o) in registers, l summed over the lanes of a row.
-template <typename Element, int kDim, bool kExact>
-__device__ void run_of_keys(const Args& a, const AttentionItem& item, int head, int dim, int begin,
-                            const Rows& rows, const Shared<kDim>& shared, int lane, float (&m)[2],
-                            float (&l)[2], float (&o)[kDim / 8][4]) {
+template <typename Element, int kDim, bool kExact, int kPart = kDim / halves_of(kDim)>
+__device__ void run_of_keys(const Args& a, const AttentionItem& item, int head, int dim, int half,
+                            int begin, const Rows& rows, const Shared<kDim>& shared, int lane,
+                            float (&m)[2], float (&l)[2], float (&o)[kPart / 8][4]) {
     constexpr int kPages = kDim > 128 ? 2 : 4;
     for (int key = begin; key < begin + kRunKeys; key += kPages * kPageTokens) {
         if (key >= rows.max_hi || key + kPages * kPageTokens <= rows.min_lo) continue;
@@ -285,11 +291,11 @@ __device__ void run_of_keys(const Args& a, const AttentionItem& item, int head, 
                                                    lane, s);
         tile_softmax<2 * kPages>(a, rows, key, lane, s, m, l, factor);
 #pragma unroll
-        for (int j = 0; j < kDim / 8; ++j)
+        for (int j = 0; j < kPart / 8; ++j)
 #pragma unroll
             for (int i = 0; i < 4; ++i) o[j][i] = __fmul_rn(o[j][i], factor[i / 2]);
-        tile_values<Element, kDim, kExact, kPages>(a, item, head, dim, key, rows.max_hi, lane, s,
-                                                   o);
+        tile_values<Element, kPart, kExact, kPages>(a, item, head, dim, half * kPart, key,
+                                                    rows.max_hi, lane, s, o);
     }
 #pragma unroll
     for (int r = 0; r < 2; ++r) {
@@ -317,9 +323,11 @@ __device__ inline float* partial_of(const Args& a, int item, int head, int part)
 }
 
 template <typename Element, int kDim, bool kExact>
-__global__ void __launch_bounds__(kWarps * 32) attention_kernel(Args a) {
+__global__ void __launch_bounds__(threads_of(kDim)) attention_kernel(Args a) {
+    constexpr int kThreads = threads_of(kDim), kHalves = halves_of(kDim);
     auto& shared = *reinterpret_cast<Shared<kDim>*>(simt::dyn_smem());
     const int thread = static_cast<int>(threadIdx.x), warp = thread / 32, lane = thread % 32;
+    const int run = warp / kHalves, half = warp % kHalves;
     const int head = static_cast<int>(blockIdx.y), dim = kExact ? kDim : a.head_dim;
     const AttentionItem item = a.items[blockIdx.x];
     const Rows rows = rows_of(a, item, lane);
@@ -338,51 +346,53 @@ __global__ void __launch_bounds__(kWarps * 32) attention_kernel(Args a) {
     for (int part = first; part < last; ++part) {
         clear(shared.part);
         __syncthreads();
-        float m[2] = {minus_infinity(), minus_infinity()}, l[2] = {}, o[kDim / 8][4] = {};
-        run_of_keys<Element, kDim, kExact>(a, item, head, dim, part * kPartition + warp * kRunKeys,
-                                           rows, shared, lane, m, l, o);
-        for (int w = 0; w < kWarps; ++w) {
-            if (w == warp) fold_warp(shared.part, lane, dim, m, l, o);
+        float m[2] = {minus_infinity(), minus_infinity()}, l[2] = {};
+        float o[kDim / kHalves / 8][4] = {};
+        run_of_keys<Element, kDim, kExact>(a, item, head, dim, half,
+                                           part * kPartition + run * kRunKeys, rows, shared, lane,
+                                           m, l, o);
+        for (int r = 0; r < kRuns; ++r) {
+            if (r == run) fold_warp(shared.part, half, lane, dim, m, l, o);
             __syncthreads();
         }
         if (!walks) break;
-        for (int i = thread; i < kAttentionRows * dim; i += kWarps * 32) {
+        for (int i = thread; i < kAttentionRows * dim; i += kThreads) {
             const int r = i / dim, c = i % dim;
-            if (!(shared.part.l[r] > 0.0f)) continue;
-            float total_m = shared.total.m[r], total_l = shared.total.l[r];
-            const Fold f = fold_state(total_m, total_l, shared.part.m[r], shared.part.l[r]);
+            if (!(shared.part.l[0][r] > 0.0f)) continue;
+            float total_m = shared.total.m[0][r], total_l = shared.total.l[0][r];
+            const Fold f = fold_state(total_m, total_l, shared.part.m[0][r], shared.part.l[0][r]);
             float& value = shared.total.o[r][c];
             value = __fmaf_rn(shared.part.o[r][c], f.b, __fmul_rn(value, f.a));
         }
         __syncthreads();
-        if (thread < kAttentionRows && shared.part.l[thread] > 0.0f)
-            fold_state(shared.total.m[thread], shared.total.l[thread], shared.part.m[thread],
-                       shared.part.l[thread]);
+        if (thread < kAttentionRows && shared.part.l[0][thread] > 0.0f)
+            fold_state(shared.total.m[0][thread], shared.total.l[0][thread],
+                       shared.part.m[0][thread], shared.part.l[0][thread]);
         __syncthreads();
     }
     if (walks) {
-        for (int i = thread; i < kAttentionRows * dim; i += kWarps * 32)
+        for (int i = thread; i < kAttentionRows * dim; i += kThreads)
             store_output(a, item, head, dim, i / dim, i % dim, shared.total.o[i / dim][i % dim],
-                         shared.total.l[i / dim]);
+                         shared.total.l[0][i / dim]);
         return;
     }
     float* out = partial_of(a, static_cast<int>(blockIdx.x), head, first);
-    for (int i = thread; i < kAttentionRows * dim; i += kWarps * 32)
+    for (int i = thread; i < kAttentionRows * dim; i += kThreads)
         out[i] = shared.part.o[i / dim][i % dim];
     if (thread < kAttentionRows) {
-        out[kAttentionRows * dim + thread] = shared.part.m[thread];
-        out[kAttentionRows * (dim + 1) + thread] = shared.part.l[thread];
+        out[kAttentionRows * dim + thread] = shared.part.m[0][thread];
+        out[kAttentionRows * (dim + 1) + thread] = shared.part.l[0][thread];
     }
 }
 
 /// Folds the partitions of a tile in order.
-__global__ void __launch_bounds__(kWarps * 32) merge_kernel(Args a) {
+__global__ void __launch_bounds__(kMergeThreads) merge_kernel(Args a) {
     SMEM(Fold, fold, [kMergeParts][kAttentionRows]);
     SMEM(float, sum, [kAttentionRows]);
     const int thread = static_cast<int>(threadIdx.x), dim = a.head_dim;
     const int head = static_cast<int>(blockIdx.y), which = static_cast<int>(blockIdx.x);
     const AttentionItem item = a.items[which];
-    constexpr int kMostEach = kAttentionRows * 256 / (kWarps * 32);
+    constexpr int kMostEach = kAttentionRows * 256 / (kMergeThreads);
     float o[kMostEach] = {};
     float m = minus_infinity(), l = 0.0f;
     for (int first = 0; first < a.n_parts; first += kMergeParts) {
@@ -399,7 +409,7 @@ __global__ void __launch_bounds__(kWarps * 32) merge_kernel(Args a) {
         __syncthreads();
 #pragma unroll
         for (int e = 0; e < kMostEach; ++e) {
-            const int i = thread + e * kWarps * 32, r = i / dim;
+            const int i = thread + e * kMergeThreads, r = i / dim;
             if (i >= kAttentionRows * dim) break;
             for (int p = 0; p < count; ++p) {
                 const Fold f = fold[p][r];
@@ -412,7 +422,7 @@ __global__ void __launch_bounds__(kWarps * 32) merge_kernel(Args a) {
     }
 #pragma unroll
     for (int e = 0; e < kMostEach; ++e) {
-        const int i = thread + e * kWarps * 32;
+        const int i = thread + e * kMergeThreads;
         if (i >= kAttentionRows * dim) break;
         store_output(a, item, head, dim, i / dim, i % dim, o[e], sum[i / dim]);
     }
@@ -425,7 +435,7 @@ cudaError_t launch_attention(const Args& a, cudaStream_t stream) {
     if (e != cudaSuccess) return e;
     const auto parts = static_cast<unsigned>(a.partials != nullptr ? a.n_parts : 1);
     const dim3 grid(static_cast<unsigned>(a.n_items), static_cast<unsigned>(a.n_kv_heads), parts);
-    return simt::launch(kernel, {grid, kWarps * 32, sizeof(Shared<kDim>), stream}, a);
+    return simt::launch(kernel, {grid, threads_of(kDim), sizeof(Shared<kDim>), stream}, a);
 }
 
 template <typename Element>
@@ -467,7 +477,7 @@ cudaError_t attention(MatrixView y, MatrixView q, const KvLayer& kv, const Atten
                                                   : launch_dim<__half>(a, stream);
     if (e != cudaSuccess || plan.partials == nullptr) return e;
     const dim3 grid(static_cast<unsigned>(plan.n_items), static_cast<unsigned>(spec.n_kv_heads));
-    return simt::launch(merge_kernel, {grid, kWarps * 32, 0, stream}, a);
+    return simt::launch(merge_kernel, {grid, kMergeThreads, 0, stream}, a);
 }
 
 }  // namespace hearth::cuda

@@ -16,6 +16,14 @@ namespace {
 
 constexpr int kWarps = 8;
 
+/// Blocks per multiprocessor that the compiler shall leave registers for. 0: as it thinks best. It
+/// would spill a few registers to fit one block more where 1 stands: not worth it.
+constexpr int skinny_blocks(DType t, int tiles) {
+    const bool spills =
+        tiles == 1 ? t == DType::iq4_xs : t == DType::q5_1 || t == DType::q2_k || t == DType::q3_k;
+    return spills ? 1 : 0;
+}
+
 /// Columns [first, first + 8) of group `group` from global memory; columns past n are zero.
 template <DType kType>
 __device__ void load_columns(const QuantizedRows& x, int first, int n, int group, int lane,
@@ -46,7 +54,7 @@ __device__ void load_columns(const QuantizedRows& x, int first, int n, int group
 
 /// kTiles column tiles of 8.
 template <DType kType, int kTiles>
-__global__ void __launch_bounds__(kWarps * 32)
+__global__ void __launch_bounds__(kWarps * 32, skinny_blocks(kType, kTiles))
     skinny_kernel(DeviceWeight w, QuantizedRows x, int n, float* y, std::int64_t stride,
                   const float* bias, bool accumulate) {
     SMEM(float, part, [kWarps][kTiles * 8][kTileRows]);
@@ -149,7 +157,7 @@ __device__ void stage_columns(const Stage& from, int j, int lane, ColumnGroup& o
 }
 
 template <DType kType>
-__global__ void __launch_bounds__(kWarps * 32)
+__global__ void __launch_bounds__(kWarps * 32, 1)
     panel_kernel(DeviceWeight w, QuantizedRows x, int n, float* y, std::int64_t stride,
                  const float* bias, bool accumulate) {
     auto& shared = *reinterpret_cast<PanelShared*>(simt::dyn_smem());

@@ -12,6 +12,12 @@
 #define SMEM(T, name, ...) __shared__ T name __VA_ARGS__
 
 namespace simt {
+/// 80, 90 … of the code being compiled, for choices of speed alone; 0 for the host.
+#if defined(__CUDA_ARCH__)
+inline constexpr int kArchitecture = __CUDA_ARCH__ / 10;
+#else
+inline constexpr int kArchitecture = 0;
+#endif
 __device__ __forceinline__ unsigned char* dyn_smem() {
     extern __shared__ __align__(128) unsigned char simt_dyn_smem_raw[];
     return simt_dyn_smem_raw;
@@ -20,6 +26,9 @@ __device__ __forceinline__ unsigned char* dyn_smem() {
 #else
 #define SIMT_EMU 1
 #include "simt_emu.h"
+namespace simt {
+inline constexpr int kArchitecture = 0;
+}
 #endif
 
 #include "kernels/cuda/launch.h"

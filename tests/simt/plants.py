@@ -65,7 +65,7 @@ PLANTS = [
      "clear(shared.part);\n        __syncthreads();", "clear(shared.part);", [ATTENTION],
      "[attention]"),
     ("state of a row read after it was written", ATTENTION,
-     "        __syncwarp();  // all four", "        if (lane % 4 == 0 && any) to.l[row] = to_l;  // all four",
+     "        __syncwarp();  // all four", "        if (lane % 4 == 0 && any) to.l[half][row] = to_l;  // all four",
      [ATTENTION], "[attention]"),
     ("partitions merged from the second on", ATTENTION,
      "for (int p = 0; p < count; ++p) {\n                const float* state",
