@@ -1,8 +1,11 @@
 // hearth bench MODEL --draft auto|lookup|NAME: answers by kind of task with and without drafts, in
 // one run: how many drafts are accepted, and what that gains.
 
+#include <algorithm>
 #include <cstdio>
+#include <ctime>
 #include <optional>
+#include <vector>
 
 #include <nlohmann/json.hpp>
 
@@ -19,6 +22,7 @@ struct Task {
     const char* kind;
     const char* prompt;
     int most_tokens = kAnswerTokens;
+    double temperature = 0;
 };
 
 constexpr const char* kText =
@@ -39,6 +43,8 @@ constexpr Task kTasks[] = {
     {"edit", "", 320},
     {"translate", ""},
     {"list", "List the numbers from 1 to 40 as English words, one per line."},
+    // Nothing can be guessed here: what drafting costs when it does not pay.
+    {"random", "xq7 jv lopr zz9 mwe kfi 31 trb uub ox", kAnswerTokens, 1.5},
 };
 
 std::string prompt_of(const Task& task) {
@@ -58,17 +64,27 @@ std::string prompt_of(const Task& task) {
 struct Answer {
     std::vector<std::int32_t> ids;
     Stats stats;
+    double cpu_s = 0;  ///< processor time of all threads, prefill included
 };
+
+double process_cpu_s() {
+    timespec t{};
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
+}
 
 Result<Answer> ask(Engine& engine, const std::string& model_path, const Task& task,
                    const DraftChoice& draft) {
     Request request;
     request.conversation = "bench";
+    request.no_disk_cache = true;  // every answer computes its prompt
     request.model_path = model_path;
     request.messages = {{"user", prompt_of(task), {}, {}}};
-    request.sampling.temperature = 0;
+    request.sampling.temperature = static_cast<float>(task.temperature);
+    request.sampling.seed = 1;
     request.sampling.max_tokens = task.most_tokens;
     request.draft = draft;
+    const double cpu_before = process_cpu_s();
     const RequestId id = engine.submit(std::move(request));
     Answer answer;
     for (;;) {
@@ -84,6 +100,7 @@ Result<Answer> ask(Engine& engine, const std::string& model_path, const Task& ta
                 return tl::unexpected<Error>(std::move(failed->error));
             } else if (auto* done = std::get_if<event::Done>(&e); done && done->id == id) {
                 answer.stats = std::move(done->stats);
+                answer.cpu_s = process_cpu_s() - cpu_before;
                 engine.forget("bench");
                 return answer;
             }
@@ -91,53 +108,70 @@ Result<Answer> ask(Engine& engine, const std::string& model_path, const Task& ta
     }
 }
 
+double median(std::vector<double> v) {
+    std::sort(v.begin(), v.end());
+    return v.size() % 2 == 1 ? v[v.size() / 2] : 0.5 * (v[v.size() / 2 - 1] + v[v.size() / 2]);
+}
+
+/// Medians of pairs: plain / drafted.
 struct Row {
     const char* kind;
-    Answer plain, drafted;
-    double speedup() const {
-        return plain.stats.decode_ms / std::max(1e-9, drafted.stats.decode_ms);
-    }
+    Stats plain, drafted;  ///< of the last pair; the counts are the same in each
+    double plain_tok_s = 0, drafted_tok_s = 0, speedup = 0, cpu_ratio = 0;
 };
 
-/// Alternating; of each the fastest, since what disturbs a run only slows it.
 Result<Row> measure(Engine& engine, const std::string& model_path, const Task& task,
                     const DraftChoice& draft, int repeats) {
     DraftChoice none;
     none.lookup = false;
     Row row{task.kind, {}, {}};
+    std::vector<double> plain_tok_s, drafted_tok_s, speedup, cpu_ratio;
     for (int i = 0; i < repeats; ++i) {
-        HEARTH_TRY(Answer plain, ask(engine, model_path, task, none));
-        HEARTH_TRY(Answer drafted, ask(engine, model_path, task, draft));
-        if (plain.ids != drafted.ids) {
+        // What disturbs the machine, and what runs second, favours neither.
+        std::optional<Answer> plain, drafted;
+        for (const bool with_drafts : {i % 2 == 1, i % 2 == 0}) {
+            HEARTH_TRY(Answer answer, ask(engine, model_path, task, with_drafts ? draft : none));
+            (with_drafts ? drafted : plain) = std::move(answer);
+        }
+        if (plain->ids != drafted->ids) {
             return fail(Errc::failed,
                         "the answers with and without drafts differ for the task '{}'; this is a "
                         "bug, please report it with the names of both models",
                         task.kind);
         }
-        if (i == 0 || plain.stats.decode_ms < row.plain.stats.decode_ms) row.plain = plain;
-        if (i == 0 || drafted.stats.decode_ms < row.drafted.stats.decode_ms) row.drafted = drafted;
+        plain_tok_s.push_back(plain->stats.decode_tok_s());
+        drafted_tok_s.push_back(drafted->stats.decode_tok_s());
+        speedup.push_back(plain->stats.decode_ms / std::max(1e-9, drafted->stats.decode_ms));
+        cpu_ratio.push_back(plain->cpu_s / std::max(1e-9, drafted->cpu_s));
+        row.plain = plain->stats;
+        row.drafted = drafted->stats;
     }
+    row.plain_tok_s = median(plain_tok_s);
+    row.drafted_tok_s = median(drafted_tok_s);
+    row.speedup = median(speedup);
+    row.cpu_ratio = median(cpu_ratio);
     return row;
 }
 
 void print_row(const Row& row) {
-    const SpeculationStats& s = row.drafted.stats.speculation;
+    const SpeculationStats& s = row.drafted.speculation;
     const double accepted = s.drafted > 0 ? 100.0 * s.accepted / s.drafted : 0;
     const double per_step = s.steps > 0 ? double(s.accepted) / s.steps : 0;
-    fmt::print("{:<10} {:>7} {:>9.1f} {:>9.1f} {:>8.2f} {:>9} {:>8.0f} % {:>9.2f}  {}\n", row.kind,
-               row.plain.stats.completion_tokens, row.plain.stats.decode_tok_s(),
-               row.drafted.stats.decode_tok_s(), row.speedup(), s.drafted, accepted, per_step,
+    fmt::print("{:<10} {:>7} {:>9.1f} {:>9.1f} {:>8.2f} {:>5.2f} {:>9} {:>8.0f} % {:>9.2f}  {}\n",
+               row.kind, row.plain.completion_tokens, row.plain_tok_s, row.drafted_tok_s,
+               row.speedup, row.cpu_ratio, s.drafted, accepted, per_step,
                printable(s.drafter.empty() ? "none" : s.drafter));
     std::fflush(stdout);
 }
 
 nlohmann::ordered_json to_json(const Row& row) {
-    const SpeculationStats& s = row.drafted.stats.speculation;
+    const SpeculationStats& s = row.drafted.speculation;
     return {{"task", row.kind},
-            {"tokens", row.plain.stats.completion_tokens},
-            {"plain_tok_s", row.plain.stats.decode_tok_s()},
-            {"drafted_tok_s", row.drafted.stats.decode_tok_s()},
-            {"speedup", row.speedup()},
+            {"tokens", row.plain.completion_tokens},
+            {"plain_tok_s", row.plain_tok_s},
+            {"drafted_tok_s", row.drafted_tok_s},
+            {"speedup", row.speedup},
+            {"cpu_ratio", row.cpu_ratio},
             {"drafter", s.drafter},
             {"drafted", s.drafted},
             {"accepted", s.accepted},
@@ -156,7 +190,7 @@ int bench_drafts(const Options& options, const std::string& model_path) {
     if (!engine) return tell_error(engine.error());
     if (!options.json) {
         fmt::print(
-            "task        tokens   plain/s  drafts/s  speedup   drafted   accepted  per step  by\n");
+            "task        tokens   plain/s  drafts/s  speedup   cpu   drafted   accepted  per step  by\n");
     }
     auto json = nlohmann::ordered_json::array();
     for (const Task& task : kTasks) {
