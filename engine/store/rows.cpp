@@ -88,12 +88,16 @@ Conversation to_conversation(SQLite::Statement& row) {
     return c;
 }
 
-std::optional<StoredMessage> read_message(SQLite::Database& db, MessageId id) {
-    SQLite::Statement row(
-        db,
-        "SELECT coalesce(parent, 0), created_ms, state, role, finish_reason, model, "
-        "tokenizer_hash, "
-        "params_json, stats_json, token_ids, reasoning, content FROM messages WHERE id = ?");
+MessageReader::MessageReader(SQLite::Database& db)
+    : db_(db),
+      row_(db,
+           "SELECT coalesce(parent, 0), created_ms, state, role, finish_reason, model, "
+           "tokenizer_hash, "
+           "params_json, stats_json, token_ids, reasoning, content FROM messages WHERE id = ?") {}
+
+std::optional<StoredMessage> MessageReader::read(MessageId id) {
+    SQLite::Statement& row = row_;
+    row.tryReset();
     row.bind(1, id);
     if (!row.executeStep()) return std::nullopt;
     StoredMessage m;
@@ -111,8 +115,14 @@ std::optional<StoredMessage> read_message(SQLite::Database& db, MessageId id) {
     m.reasoning = row.getColumn(10).getString();
     m.content = row.getColumn(11).getString();
     if (m.state == MessageState::streaming)
-        append_chunks(db, id, &m.content, &m.token_ids, ids_good);
+        append_chunks(db_, id, &m.content, &m.token_ids, ids_good);
+    // An open statement would hold the snapshot.
+    row.tryReset();
     return m;
+}
+
+std::optional<StoredMessage> read_message(SQLite::Database& db, MessageId id) {
+    return MessageReader(db).read(id);
 }
 
 std::optional<std::int64_t> streaming_writer(SQLite::Database& db, MessageId id) {

@@ -19,7 +19,17 @@ Conversation to_conversation(SQLite::Statement& row);
 /// Unknown numbers are `stopped`.
 MessageState to_state(int number);
 
-/// A message with the text added so far; nullopt when there is none.
+/// Messages with the text added so far; nullopt when there is none. One statement serves many
+/// reads: making it anew costs more than reading a short message.
+class MessageReader {
+  public:
+    explicit MessageReader(SQLite::Database& db);
+    std::optional<StoredMessage> read(MessageId id);
+
+  private:
+    SQLite::Database& db_;
+    SQLite::Statement row_;
+};
 std::optional<StoredMessage> read_message(SQLite::Database& db, MessageId id);
 
 /// The writer of a message that is being streamed, nullopt when it is not.

@@ -83,9 +83,11 @@ void SqliteStore::stop_answers_of_the_dead() {
 std::vector<StoredMessage> SqliteStore::messages(ConversationId id,
                                                  const std::vector<MessageId>& ids) {
     std::vector<StoredMessage> found;
+    found.reserve(ids.size());
+    MessageReader reader(connection_->db());
     for (const MessageId message_id : ids) {
         try {
-            std::optional<StoredMessage> message = read_message(connection_->db(), message_id);
+            std::optional<StoredMessage> message = reader.read(message_id);
             if (!message) continue;
             if (message->state == MessageState::streaming &&
                 !writers_.alive(streaming_writer(connection_->db(), message_id).value_or(0))) {
