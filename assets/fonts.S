@@ -13,4 +13,5 @@ hearth_font_\name\()_end:
     font sans_bold "NotoSans-Bold.ttf"
     font sans_italic "NotoSans-Italic.ttf"
     font mono "JetBrainsMono-Regular.ttf"
+    font cjk "DroidSansFallback-CJK.ttf"
     .section .note.GNU-stack,"",%progbits

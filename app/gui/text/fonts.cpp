@@ -21,6 +21,7 @@ extern const char hearth_font_sans[], hearth_font_sans_end[];
 extern const char hearth_font_sans_bold[], hearth_font_sans_bold_end[];
 extern const char hearth_font_sans_italic[], hearth_font_sans_italic_end[];
 extern const char hearth_font_mono[], hearth_font_mono_end[];
+extern const char hearth_font_cjk[], hearth_font_cjk_end[];
 }
 
 namespace hearth::gui {
@@ -33,7 +34,9 @@ struct Embedded {
 const Embedded kEmbedded[] = {{hearth_font_sans, hearth_font_sans_end},
                               {hearth_font_sans_bold, hearth_font_sans_bold_end},
                               {hearth_font_sans_italic, hearth_font_sans_italic_end},
-                              {hearth_font_mono, hearth_font_mono_end}};
+                              {hearth_font_mono, hearth_font_mono_end},
+                              {hearth_font_cjk, hearth_font_cjk_end}};
+constexpr int kCjk = 4;  ///< for machines whose system has no Chinese or Japanese font
 
 bool is_ignorable(char32_t c) {
     return c == 0x200C || c == 0x200D || (c >= 0xFE00 && c <= 0xFE0F) ||
@@ -185,12 +188,14 @@ int Fonts::face_for(std::u32string_view cluster, FontStyle style, HanForms han) 
     const int first = embedded_for(style);
     if (!picture && covers(first)) return first;
     if (!picture && style.family == Family::mono && covers(0)) return 0;
-    if (!use_system_) return first;
+    const int last = !picture && covers(kCjk) ? kCjk : first;
+    if (!use_system_) return last;
     const auto base =
         std::find_if(cluster.begin(), cluster.end(), [](char32_t c) { return !is_ignorable(c); });
     if (base == cluster.end()) return first;
     const int found = system_face(*base, style, han, picture);
     if (found >= 0) return found;
+    if (last == kCjk) return last;
     return picture && covers(first) ? first : 0;
 }
 

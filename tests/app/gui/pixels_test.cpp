@@ -139,6 +139,17 @@ TEST_CASE("bold and slanted text at twice the size looks as stored", "[gui][pixe
     compare("italic2x", draw(layout_of("fire & ice", style, 300), 320, 60));
 }
 
+TEST_CASE("Chinese and Japanese are there without any font of the system", "[gui][pixels]") {
+    Fonts fonts;
+    fonts.use_system_fonts(false);
+    for (const char32_t c : std::u32string(U"你好世界龍龟こんにちはカタカナ。，（）ＡＢ")) {
+        INFO(static_cast<unsigned>(c));
+        CHECK(fonts.has(fonts.face_for(std::u32string_view(&c, 1), FontStyle{}, HanForms{}), c));
+    }
+    compare("cjk", draw(layout_of("你好，世界！龍と龟。\nこんにちは、カタカナ。", TextStyle{}, 300),
+                        320, 60));
+}
+
 TEST_CASE("a picture that is off by one pixel does not pass", "[gui][pixels]") {
     const Picture a = draw(layout_of("Sphinx of black quartz", TextStyle{}, 300), 320, 40);
     int far = 0, ink = 0;
