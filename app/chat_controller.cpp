@@ -49,12 +49,7 @@ ChatController::ChatController(ChatSetup setup)
 }
 
 ChatController::~ChatController() {
-    if (turn_) {
-        stop();
-        const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(2);
-        while (busy() && std::chrono::steady_clock::now() < deadline) pump(50);
-        if (turn_) finish(MessageState::stopped, TurnResult{FinishReason::stopped, {}, 0, {}}, "");
-    }
+    end_all_turns();
     engine_.reset();
     if (event_fd_ >= 0) ::close(event_fd_);
 }
@@ -107,7 +102,7 @@ Result<void> ChatController::ensure_chat() {
 
 Result<void> ChatController::reload_messages() {
     if (view_.chat.id == 0) return {};
-    seen_changes_ = store_->foreign_changes();
+    if (!in_parked_) seen_changes_ = store_->foreign_changes();
     HEARTH_TRY(const auto chat, store_->get(view_.chat.id));
     if (chat) view_.chat = *chat;
     HEARTH_TRY(view_.messages, store_->path(view_.chat.id));
@@ -256,7 +251,15 @@ void ChatController::stop() {
 // --- conversations -------------------------------------------------------------------------------
 
 Result<void> ChatController::new_chat() {
-    HEARTH_TRY_VOID(ensure_idle("begin a new chat"));
+    HEARTH_TRY_VOID(ensure_may_leave("begin a new chat"));
+    leave_chat();
+    begin_with_model_defaults();
+    return {};
+}
+
+/// An empty chat; the one that was shown goes on behind it when it is being answered.
+void ChatController::leave_chat() {
+    if (busy()) park();
     view_.chat = Conversation{};
     view_.messages.clear();
     view_.unseen_begin = view_.unseen_end = 0;
@@ -266,19 +269,23 @@ Result<void> ChatController::new_chat() {
     layers_.chat.clear();
     system_prompt_ = initial_system_;
     clear_attachments();
-    return {};
 }
 
 Result<void> ChatController::switch_to(ConversationId id) {
-    HEARTH_TRY_VOID(ensure_idle("open another chat"));
+    HEARTH_TRY_VOID(ensure_may_leave("open another chat"));
     HEARTH_TRY(const auto chat, store_->get(id));
     if (!chat) return fail(Errc::failed, "there is no conversation {}", id);
-    HEARTH_TRY_VOID(new_chat());
+    SettingLayers wanted = layers_;
+    wanted.chat = settings_from_json(chat->params_json);
+    if (!same_engine(resolve_settings(layers_).engine, resolve_settings(wanted).engine)) {
+        HEARTH_TRY_VOID(ensure_nobody_writes("open a chat with other settings of the engine"));
+        engine_.reset();
+    }
+    leave_chat();
+    const bool is_writing = unpark(id);
     view_.chat = *chat;
     system_prompt_ = chat->system_prompt;
-    const Settings before = resolve_settings(layers_);
-    layers_.chat = settings_from_json(chat->params_json);
-    if (!same_engine(before.engine, resolve_settings(layers_).engine)) engine_.reset();
+    layers_.chat = std::move(wanted.chat);
     if (!chat->model.empty() && chat->model != model_key_) {
         if (auto model = use_model(chat->model); !model) {
             note(fmt::format("the model of this chat is not there: {}{}", model.error().what,
@@ -287,6 +294,9 @@ Result<void> ChatController::switch_to(ConversationId id) {
                                  : fmt::format("; {} answers instead", view_.model_name)));
         }
     }
+    show_parked();
+    // What is on the screen of a chat that is written is ahead of what is stored.
+    if (is_writing) return {};
     return reload_messages();
 }
 
@@ -311,6 +321,7 @@ Result<void> ChatController::set_title(const std::string& title) {
 }
 
 Result<void> ChatController::remove_chat(ConversationId id) {
+    HEARTH_TRY_VOID(ensure_not_writing(id));
     if (id == view_.chat.id) HEARTH_TRY_VOID(new_chat());
     HEARTH_TRY_VOID(store_->remove(id));
     if (engine_)
@@ -352,7 +363,10 @@ Result<void> ChatController::use_model(const std::string& name) {
 Result<void> ChatController::set_model(const std::string& name) {
     HEARTH_TRY_VOID(ensure_idle("take another model"));
     HEARTH_TRY_VOID(use_model(name));
-    if (view_.chat.id == 0) return {};
+    if (view_.chat.id == 0) {
+        begin_with_model_defaults();
+        return {};
+    }
     view_.chat.model = model_key_;
     return store_->set_model(view_.chat.id, model_key_);
 }
@@ -379,7 +393,7 @@ Result<void> ChatController::set_system(const std::string& text) {
 
 Result<void> ChatController::set_param(const std::string& name, const std::string& value) {
     const SettingRow* row = find_setting(name);
-    if (row != nullptr && row->engine_wide) HEARTH_TRY_VOID(ensure_idle("change this"));
+    if (row != nullptr && row->engine_wide) HEARTH_TRY_VOID(ensure_nobody_writes("change this"));
     const Settings before = resolve_settings(layers_);
     if (row != nullptr && value == "default") {
         layers_.chat.erase(row->name);

@@ -25,10 +25,18 @@
 namespace hearth {
 
 struct ChatTurn;
+struct ParkedTurn;
 
 /// Makes the engine; `wake` is called from its thread after new events.
 using EngineMaker = std::function<Result<std::unique_ptr<Engine>>(const EngineOptions& options,
                                                                   std::function<void()> wake)>;
+
+/// What can be kept under a name: a system prompt, or the settings of a chat.
+enum class Kept : std::uint8_t { prompt, preset };
+struct NamedText {
+    std::string name;
+    std::string text;  ///< of a preset: its settings as JSON
+};
 
 struct ChatSetup {
     std::unique_ptr<Store> store;
@@ -78,6 +86,9 @@ class ChatController {
     int event_fd() const { return event_fd_; }
     /// Called from the engine's thread beside the descriptor; must not block. For the window.
     void set_wake(std::function<void()> wake);
+    /// Answers go on when another chat is opened or begun; otherwise that is refused while one is
+    /// written. For front ends that go on pumping.
+    void let_answers_go_on(bool on) { answers_go_on_ = on; }
     /// Sentences for the user since the last call (what was limited, not stored, loaded how).
     std::vector<std::string> take_notes();
 
@@ -129,6 +140,16 @@ class ChatController {
     Result<void> set_param(const std::string& name, const std::string& value);
     std::vector<SettingValue> params() const;  ///< value and origin of each, in table order
 
+    // --- named prompts and presets, shared by all front ends through the store -----------------
+    Result<std::vector<NamedText>> named(Kept kind);
+    /// Keeps the system prompt, or the settings, of this chat; replaces what has the name.
+    Result<void> save_named(Kept kind, const std::string& name);
+    Result<void> use_named(Kept kind, const std::string& name);  ///< in this chat
+    Result<void> remove_named(Kept kind, const std::string& name);
+    /// What new chats of the model in force begin with; "" = nothing.
+    Result<std::string> model_default(Kept kind);
+    Result<void> set_model_default(Kept kind, const std::string& name);
+
     /// Reads a text file; it goes before the next message. Returns a sentence (name, size).
     Result<std::string> attach(const std::string& path);
     /// The same for text that is already here (a pipe). "" name = no heading.
@@ -143,6 +164,9 @@ class ChatController {
     struct Fold;  ///< one overload per event, in chat_events.cpp
 
     Result<void> ensure_idle(const char* what) const;
+    Result<void> ensure_may_leave(const char* what) const;
+    Result<void> ensure_nobody_writes(const char* what) const;
+    Result<void> ensure_not_writing(ConversationId id) const;
     Result<void> ensure_model() const;
     Result<void> ensure_engine();
     Result<void> ensure_chat();
@@ -155,7 +179,17 @@ class ChatController {
     Result<void> store_answer(MessageState state);
     void flush(bool force);
     void finish(MessageState state, const TurnResult& result, const std::string& tokenizer_hash);
-    void note(std::string text) { notes_.push_back(std::move(text)); }
+    void note(std::string text);
+    Result<void> take_layers(SettingLayers wanted);
+    void begin_with_model_defaults();
+    void leave_chat();
+    void fold(Event& event);
+    void park();
+    bool unpark(ConversationId id);
+    void swap_with(ParkedTurn& parked);
+    void drop_ended();
+    void show_parked();
+    void end_all_turns();
 
     std::unique_ptr<Store> store_;
     EngineMaker make_engine_;
@@ -175,6 +209,10 @@ class ChatController {
     std::vector<std::string> notes_;
     ConversationId warned_chat_ = 0;  ///< was told that its context is nearly full
     std::unique_ptr<ChatTurn> turn_;  ///< the running request
+    std::vector<std::unique_ptr<ParkedTurn>> parked_;
+    std::vector<ConversationId> answered_elsewhere_;
+    bool answers_go_on_ = false;
+    bool in_parked_ = false;  ///< view_ and turn_ are those of a parked chat, for one event
     int event_fd_ = -1;
     struct Wake;  ///< what the engine's thread calls; outlives the engine
     std::unique_ptr<Wake> wake_;

@@ -93,6 +93,25 @@ struct ChatController::Fold {
     }
 };
 
+/// Into the chat that the event belongs to.
+void ChatController::fold(Event& event) {
+    const RequestId id = std::visit(
+        [](const auto& e) -> RequestId {
+            if constexpr (requires { e.id; }) return e.id;
+            return 0;
+        },
+        event);
+    ParkedTurn* owner = nullptr;
+    for (const auto& parked : parked_) {
+        if (parked->turn->id == id) owner = parked.get();
+    }
+    if (owner != nullptr) swap_with(*owner);
+    std::visit(Fold{*this}, event);
+    if (owner == nullptr) return;
+    swap_with(*owner);
+    drop_ended();
+}
+
 bool ChatController::pump(int timeout_ms) {
     if (!engine_) return false;
     std::vector<Event> events = engine_->poll();
@@ -101,8 +120,13 @@ bool ChatController::pump(int timeout_ms) {
     [[maybe_unused]] const ssize_t n = ::read(event_fd_, &count, sizeof count);
     // What came between poll and read has no wake-up of its own any more.
     for (Event& late : engine_->poll()) events.push_back(std::move(late));
-    for (Event& e : events) std::visit(Fold{*this}, e);
+    for (Event& e : events) fold(e);
     if (turn_) flush(false);
+    for (const auto& parked : parked_) {
+        swap_with(*parked);
+        flush(false);
+        swap_with(*parked);
+    }
     return !events.empty();
 }
 
@@ -182,7 +206,7 @@ void ChatController::finish(MessageState state, const TurnResult& result,
     view_.queued_reason.clear();
     view_.last = result;
     if (!is_stored) return;
-    warn_of_full_context(view_.last->stats);
+    if (!in_parked_) warn_of_full_context(view_.last->stats);
     if (auto loaded = reload_messages(); !loaded) note(loaded.error().what);
 }
 

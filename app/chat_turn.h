@@ -3,6 +3,7 @@
 // between stored rows and what the engine takes and gives. Plain data and pure functions.
 
 #include <chrono>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -11,6 +12,7 @@
 #include <nlohmann/json.hpp>
 
 #include "app/settings.h"
+#include "app/view_state.h"
 #include "engine/engine.h"
 #include "engine/store/store.h"
 
@@ -37,6 +39,12 @@ struct ChatTurn {
     std::vector<std::int32_t> unsaved_ids;
     std::chrono::steady_clock::time_point last_save;
     bool told_about_store = false;
+};
+
+/// A chat whose answer goes on while another one is shown: its view and its turn.
+struct ParkedTurn {
+    ViewState view;
+    std::unique_ptr<ChatTurn> turn;
 };
 
 /// System prompt, then the messages; a sequence that every template takes: no empty or failed

@@ -1,5 +1,7 @@
 #include "app/log_file.h"
 
+#include <ctime>
+#include <deque>
 #include <memory>
 #include <mutex>
 
@@ -12,6 +14,7 @@ namespace hearth {
 namespace {
 
 constexpr std::size_t kMaxLogBytes = 1 << 20;
+constexpr std::size_t kMaxRecent = 300;  ///< lines
 
 spdlog::level::level_enum spdlog_level(LogLevel level) {
     switch (level) {
@@ -59,14 +62,50 @@ class LogFile {
     std::unique_ptr<spdlog::logger> logger_;
 };
 
+/// What was logged lately, in memory.
+class Recent {
+  public:
+    void add(LogLevel level, std::string_view text) {
+        if (level == LogLevel::debug) return;
+        const std::time_t now = std::time(nullptr);
+        std::tm parts{};
+        ::localtime_r(&now, &parts);
+        const char* mark = level == LogLevel::error     ? "error: "
+                           : level == LogLevel::warning ? "warning: "
+                                                        : "";
+        const std::lock_guard lock(mutex_);
+        lines_.push_back(fmt::format("{:02}:{:02}:{:02}  {}{}", parts.tm_hour, parts.tm_min,
+                                     parts.tm_sec, mark, text));
+        if (lines_.size() > kMaxRecent) lines_.pop_front();
+    }
+    std::vector<std::string> lines() const {
+        const std::lock_guard lock(mutex_);
+        return {lines_.begin(), lines_.end()};
+    }
+
+  private:
+    mutable std::mutex mutex_;
+    std::deque<std::string> lines_;
+};
+
+Recent& recent() {
+    static Recent lines;
+    return lines;
+}
+
 }  // namespace
+
+std::vector<std::string> recent_log() { return recent().lines(); }
 
 void open_log(const Options& options) {
     const std::string level = options.log_level.empty() ? "warning" : options.log_level;
-    if (options.no_log || level == "off") return;
+    const bool to_file = !options.no_log && level != "off";
     // Shared, because a sink must be copyable.
-    auto file = std::make_shared<LogFile>(options.paths, level);
-    set_log_sink([file](LogLevel l, std::string_view text) { file->write(l, text); });
+    auto file = to_file ? std::make_shared<LogFile>(options.paths, level) : nullptr;
+    set_log_sink([file](LogLevel l, std::string_view text) {
+        recent().add(l, text);
+        if (file) file->write(l, text);
+    });
 }
 
 }  // namespace hearth

@@ -43,6 +43,9 @@ struct ViewState {
     std::vector<std::int32_t> answer_ids;  ///< its token ids
     std::optional<TurnResult> last;        ///< empty while a request runs and before the first
 
+    // Other chats: their answers go on while this one is shown; ended and not looked at yet.
+    std::vector<ConversationId> writing_elsewhere, answered_elsewhere;
+
     // Text files that go before the next message.
     std::vector<std::string> attachments;  ///< names, in order
 };

@@ -5,7 +5,7 @@ namespace {
 
 // Values of the OpenGL specification.
 constexpr unsigned kTexture2d = 0x0DE1, kRgba = 0x1908, kUnsignedByte = 0x1401;
-constexpr unsigned kMinFilter = 0x2801, kMagFilter = 0x2800, kLinear = 0x2601;
+constexpr unsigned kMinFilter = 0x2801, kMagFilter = 0x2800, kNearest = 0x2600;
 constexpr unsigned kRowLength = 0x0CF2, kColorBuffer = 0x4000;
 
 }  // namespace
@@ -32,8 +32,9 @@ ImTextureID GlTextures::create(int size) {
     unsigned texture = 0;
     gen_textures_(1, &texture);
     bind_texture_(kTexture2d, texture);
-    tex_parameter_(kTexture2d, kMinFilter, static_cast<int>(kLinear));
-    tex_parameter_(kTexture2d, kMagFilter, static_cast<int>(kLinear));
+    // Glyphs stand on whole pixels at their own size: nothing is between two texels.
+    tex_parameter_(kTexture2d, kMinFilter, static_cast<int>(kNearest));
+    tex_parameter_(kTexture2d, kMagFilter, static_cast<int>(kNearest));
     pixel_store_(kRowLength, 0);
     tex_image_(kTexture2d, 0, static_cast<int>(kRgba), size, size, 0, kRgba, kUnsignedByte,
                nullptr);

@@ -7,6 +7,7 @@
 
 #include "app/gui/math.h"
 #include "app/gui/words.h"
+#include "engine/base/log.h"
 
 namespace hearth::gui {
 namespace {
@@ -26,6 +27,7 @@ Gui::Gui(ChatController& chat, TextureStore& textures, std::string state_dir)
     : chat_(chat),
       atlas_(fonts_, textures),
       ui_(fonts_, atlas_) {
+    chat_.let_answers_go_on(true);
     if (!state_dir.empty()) {
         prefs_path_ = state_dir + "/window.json";
         prefs_ = saved_prefs_ = read_prefs(prefs_path_);
@@ -47,13 +49,15 @@ void Gui::frame(ImDrawList& draw, Input input) {
         prefill_first_ = -1;
         stopping_ = false;
     }
-    if (busy != was_busy_) sidebar.stale = true;
+    if (busy != was_busy_ || view().answered_elsewhere != answered_) sidebar.stale = true;
+    answered_ = view().answered_elsewhere;
     turn_ended_ = was_busy_ && !busy;
     was_busy_ = busy;
     if (view().phase == Phase::prefill && prefill_first_ < 0) {
         prefill_first_ = view().prefill_done;
         prefill_began_s_ = input.now_s;
     }
+    draw.PushTextureID(atlas_.base_texture());
     ui_.begin(draw, input, theme_);
     for (const std::string& path : ui_.in().dropped) attach_file(path);
     take_notes();
@@ -75,6 +79,7 @@ void Gui::frame(ImDrawList& draw, Input input) {
     draw_toast();
     typed_elsewhere();
     ui_.end();
+    draw.PopTextureID();
     save_prefs();
 }
 
@@ -84,7 +89,6 @@ void Gui::layout() {
     float left = 0, right = size.x;
     // A narrow window shows the chat alone.
     const bool narrow = size.x < ui_.px(640);
-    ui_.fill({0, 0, size.x, size.y}, Ink::back);
     if (prefs_.sidebar && !narrow) {
         left = std::floor(ui_.px(kSidebar));
         draw_sidebar(*this, {0, 0, left, size.y - status});
@@ -163,13 +167,10 @@ void Gui::typed_elsewhere() {
 void Gui::sync_draft() {
     const ConversationId now = view().chat.id;
     if (composer.chat == now) return;
-    // A new chat that has just got its row is the same chat.
-    if (composer.chat != 0 || !chat_.busy()) {
-        keep_draft();
-        kept_draft_ = chat_.store().draft(now).value_or("");
-        composer.box.buffer.reset(kept_draft_);
-        composer.editing.reset();
-    }
+    keep_draft();
+    kept_draft_ = chat_.store().draft(now).value_or("");
+    composer.box.buffer.reset(kept_draft_);
+    composer.editing.reset();
     composer.chat = now;
 }
 
@@ -197,6 +198,8 @@ void Gui::say(const std::string& text, bool is_error) {
     for (const Notice& notice : notices_) {
         if (notice.text == text) return;
     }
+    // The notice goes when it is dismissed; the log still has it.
+    log(LogLevel::info, text);
     notices_.push_back({text, is_error});
     if (notices_.size() > 4) notices_.erase(notices_.begin());
 }

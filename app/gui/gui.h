@@ -26,7 +26,17 @@ struct Command {
 };
 const std::vector<Command>& commands();
 
-enum class Dialog : std::uint8_t { none, palette, shortcuts, models, settings, link, rename };
+enum class Dialog : std::uint8_t {
+    none,
+    palette,
+    shortcuts,
+    models,
+    settings,
+    presets,
+    log,
+    link,
+    rename
+};
 
 /// What stands above the composer until it is dismissed.
 struct Notice {
@@ -64,12 +74,12 @@ struct InspectorState {
 };
 struct DialogState {
     TextBox query;
-    int chosen = 0;
+    int chosen = 0, n_rows = 0;
     ScrollState scroll;
     std::vector<FoundModel> models;
     std::vector<Conversation> chats;
     std::string chats_query;
-    std::string link;
+    std::string link, problem;
     bool accepted = false;  ///< Enter in the query
 };
 struct FindState {
@@ -163,6 +173,7 @@ class Gui {
     double turn_began_s_ = 0, prefill_began_s_ = 0;
     int prefill_first_ = -1;
     bool was_busy_ = false, turn_ended_ = false;
+    std::vector<ConversationId> answered_;  ///< elsewhere, in the frame before
     bool stopping_ = false;
     std::string kept_draft_;  ///< as the store has it
 };
@@ -179,6 +190,8 @@ void draw_first_start(Gui& gui, const Rect& area);
 void draw_dialog(Gui& gui);
 void draw_palette(Gui& gui);
 void draw_models(Gui& gui, const Rect& area);
+void draw_presets(Gui& gui, const Rect& area);
+void draw_log(Gui& gui, const Rect& area);
 /// Id of the composer's text box.
 Id composer_id();
 

@@ -19,6 +19,7 @@ class PieceBuilder {
 
     void block(const MarkdownBlock& block, bool first) {
         if (!first) y_ += gap_before(block);
+        was_tight_ = block.tight;
         BlockView view;
         view.kind = block.kind;
         view.quote = block.quote;
@@ -69,7 +70,7 @@ class PieceBuilder {
 
     float gap_before(const MarkdownBlock& block) const {
         if (block.kind == BlockKind::heading) return unit(0.9f);
-        return unit(block.tight && block.kind == BlockKind::paragraph ? 0.2f : 0.65f);
+        return unit(block.tight && was_tight_ && block.kind == BlockKind::paragraph ? 0.2f : 0.65f);
     }
 
     TextStyle body_style() const {
@@ -204,6 +205,7 @@ class PieceBuilder {
     const MessageLook& look_;
     PieceView& out_;
     float y_ = 0, left_ = 0, top_ = 0;
+    bool was_tight_ = false;
 };
 
 /// Plain text in pieces that end at line ends.

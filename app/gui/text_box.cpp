@@ -261,7 +261,7 @@ void TextBox::draw(Ui& ui, const Rect& rect, const Rect& inner, const TextBoxLoo
         TextLook hint;
         hint.size = look.size;
         hint.ink = Ink::dim;
-        ui.text({inner.x, inner.y, inner.w, at.h}, look.placeholder, hint);
+        ui.text({inner.x + ui.px(3), inner.y, inner.w, at.h}, look.placeholder, hint);
     }
     draw_layout(layout_, ui.draw(), ui.atlas(), ui.theme(), origin);
     if (focused) {

@@ -71,6 +71,13 @@ bool Ui::focusable(Id id, const Rect& rect, bool is_text) {
     return true;
 }
 
+std::optional<Rect> Ui::focused_rect() const {
+    for (const Focusable& f : focusables_) {
+        if (f.id == focus_) return f.rect;
+    }
+    return std::nullopt;
+}
+
 bool Ui::take_key(Key key, Mods mods) {
     if (!layer_active()) return false;
     for (KeyIn& in : input_.keys) {

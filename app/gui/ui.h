@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -141,6 +142,7 @@ class Ui {
         bool is_button = false;
     };
     const std::vector<Label>& labels() const { return labels_; }
+    std::optional<Rect> focused_rect() const;  ///< of what has the focus in the last frame
 
     // --- the system's clipboard ------------------------------------------------------------------
     std::function<void(const std::string&)> set_clipboard = [](const std::string&) {};

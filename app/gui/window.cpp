@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <ctime>
 
 #include <backends/imgui_impl_opengl3.h>
 #include <sys/wait.h>
@@ -17,7 +18,7 @@
 namespace hearth::gui {
 namespace {
 
-constexpr double kTickS = 1.0;  ///< signals and other programs' messages are looked for
+constexpr double kTickS = 0.5;  ///< signals and other programs' messages are looked for
 constexpr double kDoubleClickS = 0.4;
 constexpr float kDoubleClickPx = 5;
 
@@ -32,6 +33,12 @@ void open_in_browser(const std::string& address) {
         ::_exit(0);
     }
     if (child > 0) ::waitpid(child, nullptr, 0);
+}
+
+double processor_ms() {
+    timespec time{};
+    ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+    return static_cast<double>(time.tv_sec) * 1e3 + static_cast<double>(time.tv_nsec) / 1e6;
 }
 
 class Window {
@@ -67,6 +74,7 @@ class Window {
         if (!textures_.load(glfw_->get_proc_address)) return no_window("OpenGL lacks a function");
         context_ = ImGui::CreateContext();
         ImGui::GetIO().IniFilename = nullptr;
+        ImGui::GetStyle().AntiAliasedLinesUseTex = false;
         if (!ImGui_ImplOpenGL3_Init("#version 330 core")) return no_window("OpenGL 3.3 fails");
         gl_ready_ = true;
         connect();
@@ -95,8 +103,7 @@ class Window {
                 last_frame = now;
                 --dirty_;
                 draw(now);
-                const double frame_ms = (glfw_->get_time() - now) * 1000;
-                if (probe_ && !probe_(*gui_, frame_ms)) break;
+                if (probe_ && !probe_(*gui_, frame_time_)) break;
                 continue;
             }
             double wait = std::min(gui_->next_frame(), next_tick) - now;
@@ -246,14 +253,14 @@ class Window {
         ImGuiIO& io = ImGui::GetIO();
         io.DisplaySize = input_.size;
         io.DeltaTime = 1.0f / 60.0f;
+        if (probe_) cpu_before_ms_ = processor_ms();
         ImGui_ImplOpenGL3_NewFrame();
+        // Shapes are drawn with the glyphs' texture: one draw call where there were many.
+        io.Fonts->TexUvWhitePixel = GlyphAtlas::white();
         ImGui::NewFrame();
         gui_->frame(*ImGui::GetBackgroundDrawList(), input_);
         ImGui::Render();
-        gui_->finish_frame();
-        textures_.clear(width, height, gui_->theme()[Ink::back]);
-        ImGui_ImplOpenGL3_RenderDrawData(ImGui::GetDrawData());
-        glfw_->swap_buffers(window_);
+        present(now, width, height);
         input_.keys.clear();
         input_.dropped.clear();
         input_.wheel = ImVec2(0, 0);
@@ -267,8 +274,29 @@ class Window {
         }
     }
 
+    /// Puts what was drawn onto the screen.
+    void present(double began, int width, int height) {
+        const double drawn = glfw_->get_time();
+        gui_->finish_frame();
+        textures_.clear(width, height, gui_->theme()[Ink::back]);
+        ImGui_ImplOpenGL3_RenderDrawData(ImGui::GetDrawData());
+        const double rendered = glfw_->get_time();
+        glfw_->swap_buffers(window_);
+        frame_time_.panels_ms = (drawn - began) * 1000;
+        frame_time_.render_ms = (rendered - drawn) * 1000;
+        frame_time_.swap_ms = (glfw_->get_time() - rendered) * 1000;
+        frame_time_.cpu_ms = processor_ms() - cpu_before_ms_;
+        frame_time_.vertices = ImGui::GetDrawData()->TotalVtxCount;
+        frame_time_.draw_calls = 0;
+        for (int i = 0; i < ImGui::GetDrawData()->CmdListsCount; ++i) {
+            frame_time_.draw_calls += ImGui::GetDrawData()->CmdLists[i]->CmdBuffer.Size;
+        }
+    }
+
     ChatController& chat_;
     WindowProbe probe_;
+    FrameTime frame_time_;
+    double cpu_before_ms_ = 0;  ///< at the begin of the frame
     std::unique_ptr<GlfwTable> glfw_;
     GLFWwindow* window_ = nullptr;
     ImGuiContext* context_ = nullptr;

@@ -43,6 +43,7 @@ Outcome command_ps(ReplSession& s, const std::string& args);
 Outcome command_show(ReplSession& s, const std::string& args);
 Outcome command_set(ReplSession& s, const std::string& args);
 Outcome command_system(ReplSession& s, const std::string& args);
+Outcome command_preset(ReplSession& s, const std::string& args);
 Outcome command_context(ReplSession& s, const std::string& args);
 Outcome command_stats(ReplSession& s, const std::string& args);
 Outcome command_draft(ReplSession& s, const std::string& args);

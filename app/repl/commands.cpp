@@ -30,8 +30,8 @@ Outcome command_multi(ReplSession& s, const std::string&) {
 
 /// Commands of other programs, and those that come with branches, drafts, files and caches.
 constexpr std::string_view kLater[] = {
-    "cache", "compact", "compress", "think",  "nothink", "reasoning", "image",    "audio",
-    "video", "glob",    "preset",   "format", "tools",   "skills",    "download", "pull",
+    "cache", "compact", "compress", "think", "nothink", "reasoning", "image", "audio",
+    "video", "glob",    "format",   "tools", "skills",  "download",  "pull",
 };
 
 bool has_word(std::string_view words, std::string_view word) {
@@ -102,6 +102,8 @@ const std::vector<Command>& commands() {
          Argument::setting, command_set},
         {"draft", "speculate", "[auto|off|lookup|name]", "guess ahead, with a small model or not",
          "Settings", Argument::model, command_draft},
+        {"preset", "presets", "[name | save name | rm name]",
+         "system prompts and settings kept by name", "Settings", Argument::text, command_preset},
         {"system", "", "[text]", "show or set the system prompt", "Settings", Argument::text,
          command_system},
 

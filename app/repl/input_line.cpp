@@ -19,6 +19,7 @@ namespace hearth::repl {
 namespace {
 
 constexpr int kEscapeWaitMs = 50;  ///< a lone Escape, not the begin of a sequence
+constexpr int kLookMs = 700;       ///< for news while nothing is typed
 
 /// A file that vanishes.
 struct TemporaryFile {
@@ -149,7 +150,13 @@ InputLine::Read InputLine::run_line(const std::string& text, bool literal) {
 /// Waits until there are keys. False when the line ends without one.
 bool InputLine::next_keys(Read& ended) {
     while (keys_.empty()) {
-        const Terminal::Woken woken = terminal_.wait(decoder_.pending() ? kEscapeWaitMs : -1);
+        const int wait_ms = decoder_.pending() ? kEscapeWaitMs : look_ ? kLookMs : -1;
+        const Terminal::Woken woken = terminal_.wait(wait_ms);
+        if (look_ && !woken.input && woken.deadly == 0 && look_()) {
+            erase_drawing();
+            tell_();
+            draw();
+        }
         if (woken.deadly != 0) {
             ended.kind = Kind::killed;
             ended.signal = woken.deadly;
@@ -374,6 +381,11 @@ void InputLine::draw() {
     columns_ = terminal_.columns();
 }
 
+void InputLine::erase_drawing() {
+    terminal_.write(cursor_row_ > 0 ? fmt::format("\x1b[{}A\r\x1b[J", cursor_row_) : "\r\x1b[J");
+    forget_drawing();
+}
+
 /// Most terminals have broken the rows anew: those above the cursor may be more now.
 void InputLine::after_resize() {
     const int columns = terminal_.columns();
@@ -384,8 +396,7 @@ void InputLine::after_resize() {
         }
         cursor_row_ = above;
     }
-    terminal_.write(cursor_row_ > 0 ? fmt::format("\x1b[{}A\r\x1b[J", cursor_row_) : "\r\x1b[J");
-    forget_drawing();
+    erase_drawing();
     draw();
 }
 

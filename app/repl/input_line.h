@@ -4,6 +4,7 @@
 // keyboard while an answer is written.
 
 #include <deque>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -40,6 +41,12 @@ class InputLine {
     InputLine(Terminal& terminal, InputStyle style, const std::vector<std::string>* history,
               Completer complete, std::string editor);
 
+    /// While a line is awaited: `look` is asked about once a second; when it says yes, `tell`
+    /// writes above the line.
+    void watch_for_news(std::function<bool()> look, std::function<void()> tell) {
+        look_ = std::move(look);
+        tell_ = std::move(tell);
+    }
     void set_placeholder(std::string text) { style_.placeholder = std::move(text); }
     /// Reads one line, beginning with `text`.
     Read read(const std::string& text = {}, bool literal = false);
@@ -67,6 +74,7 @@ class InputLine {
                                           int* cursor_column);
     void leave_line();
     void forget_drawing();
+    void erase_drawing();
     void after_resize();
     void say_below(const std::string& text);
 
@@ -74,6 +82,8 @@ class InputLine {
     InputStyle style_;
     LineEdit edit_;
     std::string editor_;
+    std::function<bool()> look_;
+    std::function<void()> tell_;
     KeyDecoder decoder_;
     std::deque<KeyEvent> keys_;  ///< typed ahead, or not acted on yet
     std::string plain_bytes_;    ///< of unfinished plain lines

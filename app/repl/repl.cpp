@@ -45,12 +45,13 @@ class Loop {
         s_.dim_on = colour ? "\x1b[90m" : "";
         s_.dim_off = colour ? "\x1b[0m" : "";
         s_.show_stats = options.stats;
+        input_.watch_for_news([this] { return changed_elsewhere(); }, [this] { tell_change(); });
     }
 
     int run() {
         greet();
         while (!s_.leave) {
-            look_around();
+            if (changed_elsewhere()) tell_change();
             tell_notes();
             const InputLine::Read read = next_line();
             switch (read.kind) {
@@ -91,12 +92,15 @@ class Loop {
     }
 
     /// Another window may have gone on with this chat.
-    void look_around() {
+    bool changed_elsewhere() {
         const std::size_t n = s_.chat.view().messages.size();
         const MessageId leaf = n == 0 ? 0 : s_.chat.view().messages.back().id;
-        if (s_.editing != 0 || !s_.chat.refresh()) return;
+        if (s_.editing != 0 || !s_.chat.refresh()) return false;
         const auto& messages = s_.chat.view().messages;
-        if (messages.empty() ? leaf == 0 : messages.back().id == leaf) return;
+        return messages.empty() ? leaf != 0 : messages.back().id != leaf;
+    }
+
+    void tell_change() {
         s_.say_dim("This chat was changed elsewhere meanwhile:");
         show_where_it_stood(s_);
     }

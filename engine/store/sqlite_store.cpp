@@ -253,6 +253,26 @@ Result<std::string> SqliteStore::draft(ConversationId id) {
     });
 }
 
+Result<std::string> SqliteStore::fact(const std::string& name) {
+    return connection_->read("read a fact", [&]() -> Result<std::string> {
+        SQLite::Statement row(connection_->db(), "SELECT value FROM settings WHERE key = ?");
+        row.bind(1, name);
+        return row.executeStep() ? row.getColumn(0).getString() : std::string();
+    });
+}
+
+Result<void> SqliteStore::set_fact(const std::string& name, const std::string& value) {
+    return connection_->write("keep a fact", [&]() -> Result<void> {
+        SQLite::Statement row(connection_->db(),
+                              value.empty() ? "DELETE FROM settings WHERE key = ?"
+                                            : "INSERT OR REPLACE INTO settings VALUES (?, ?)");
+        row.bind(1, name);
+        if (!value.empty()) row.bind(2, value);
+        row.exec();
+        return {};
+    });
+}
+
 Result<void> SqliteStore::set_active_leaf(ConversationId id, MessageId leaf) {
     return connection_->write("switch the branch", [&]() -> Result<void> {
         SQLite::Statement update(

@@ -34,6 +34,8 @@ class SqliteStore final : public Store {
     Result<void> set_archived(ConversationId id, bool archived) override;
     Result<void> set_draft(ConversationId id, const std::string& text) override;
     Result<std::string> draft(ConversationId id) override;
+    Result<std::string> fact(const std::string& name) override;
+    Result<void> set_fact(const std::string& name, const std::string& value) override;
     Result<void> remove(ConversationId id) override;
     Result<void> restore(ConversationId id) override;
     Result<std::optional<Conversation>> latest_removed() override;

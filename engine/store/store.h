@@ -82,6 +82,10 @@ class Store {
     virtual Result<std::vector<MessageId>> find_in_chat(ConversationId id,
                                                         const std::string& text) = 0;
 
+    // --- small facts of the program, by name ---------------------------------------------------
+    virtual Result<std::string> fact(const std::string& name) = 0;  ///< "" = unknown
+    virtual Result<void> set_fact(const std::string& name, const std::string& value) = 0;
+
     // --- the whole file ------------------------------------------------------------------------
     /// Another number whenever another process, or another store of this one, changed the file.
     /// Costs microseconds.

@@ -234,6 +234,17 @@ class Transcript:
         self.s.enter("/set temperature 7000")
         self.s.wait(lambda t: "Error: " in t and t.endswith(PLACEHOLDER),
                     "a bad value is a sentence and the prompt comes back", 5)
+        self.s.enter("/set temperature 0.5")
+        self.s.enter("/preset save calm")
+        self.s.wait(lambda t: "Kept as calm." in t, "/preset save keeps the settings", 5)
+        self.s.enter("/preset")
+        self.s.wait(lambda t: "calm  (settings)" in t and "temperature" in t, "/preset lists", 5)
+        self.s.enter("/preset calm")
+        self.s.wait(lambda t: "calm (settings) is in force." in t, "/preset uses one", 5)
+        self.s.enter("/preset rm calm")
+        self.s.wait(lambda t: "calm (settings) is forgotten." in t, "/preset rm forgets it", 5)
+        self.s.enter("/preset calm")
+        self.s.wait(lambda t: "nothing is kept as 'calm'" in t, "and says that it is gone", 5)
         self.s.enter("/model no-such-model")
         self.s.wait(lambda t: "no-such-model" in t.split("\n")[-2] or "Error" in t,
                     "a missing model, too", 5)

@@ -129,6 +129,18 @@ void draw_settings(Gui& gui) {
     }
 }
 
+void draw_presets_dialog(Gui& gui) {
+    const Rect box = sheet(gui, 600, 520);
+    const float top = heading(gui, box, "Prompts and settings by name");
+    draw_presets(gui, {box.x, top, box.w, box.bottom() - top});
+}
+
+void draw_log_dialog(Gui& gui) {
+    const Rect box = sheet(gui, 860, 620);
+    const float top = heading(gui, box, "Log");
+    draw_log(gui, {box.x, top, box.w, box.bottom() - top});
+}
+
 void draw_link(Gui& gui) {
     Ui& ui = gui.ui();
     const Rect box = sheet(gui, 560, 210);
@@ -197,6 +209,10 @@ void draw_dialog(Gui& gui) {
             return draw_model_dialog(gui);
         case Dialog::settings:
             return draw_settings(gui);
+        case Dialog::presets:
+            return draw_presets_dialog(gui);
+        case Dialog::log:
+            return draw_log_dialog(gui);
         case Dialog::link:
             return draw_link(gui);
         case Dialog::rename:

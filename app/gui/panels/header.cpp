@@ -79,9 +79,11 @@ void draw_header(Gui& gui, const Rect& area) {
     ui.text(name, gui.view().chat.title.empty() ? "New chat" : gui.view().chat.title, title);
     if (ui.click_area(make_id("title"), name)) gui.rename_chat();
     if (ui.hovered(name)) ui.tip(name, "Rename (F2)");
-    if (ui.button(make_id("model"), pick, model, button, Icon::chevron_down)) {
-        gui.open_dialog(Dialog::models);
-    }
+    button.align = TextLook::Align::left;
+    if (ui.button(make_id("model"), pick, model, button)) gui.open_dialog(Dialog::models);
+    const float mark = ui.px(16);
+    ui.icon(Icon::chevron_down,
+            {pick.right() - mark - ui.px(6), pick.y + (side - mark) / 2, mark, mark}, Ink::dim);
     ui.rule(area.x, area.bottom() - 1, area.right());
 }
 

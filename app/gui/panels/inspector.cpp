@@ -54,6 +54,16 @@ void system_prompt(Column& c) {
     const float h = std::max(c.ui.px(64), s.system.wanted_height(c.ui, c.area.w, look, 12));
     s.system.show(c.ui, make_id("system prompt"), {c.area.x, c.y, c.area.w, h}, look);
     c.y += h + c.ui.px(6);
+    ButtonLook named;
+    named.size = 13;
+    named.ink = Ink::dim;
+    named.align = TextLook::Align::left;
+    named.tip = "Ctrl+P";
+    if (c.ui.button(make_id("named"), {c.area.x - c.ui.px(8), c.y, c.area.w, c.ui.px(26)},
+                    "Prompts and settings by name…", named)) {
+        c.gui.open_dialog(Dialog::presets);
+    }
+    c.y += c.ui.px(30);
     if (s.system.buffer.text() == now) return;
     ButtonLook button;
     button.outlined = true;
@@ -104,12 +114,12 @@ void setting(Column& c, const SettingValue& value) {
     origin.size = 11.5f;
     origin.ink = name.ink = Ink::dim;
     amount.align = TextLook::Align::right;
-    c.ui.text({row.x, row.y, row.w * 0.46f, row.h}, value.name, name);
-    c.ui.text({row.x + row.w * 0.46f, row.y, row.w * 0.24f, row.h},
+    const float middle = row.w * 0.44f, right = row.w * 0.73f;
+    c.ui.text({row.x, row.y, middle, row.h}, value.name, name);
+    c.ui.text({row.x + middle, row.y, right - middle - c.ui.px(10), row.h},
               value.value.empty() ? "—" : value.value, amount);
     origin.align = TextLook::Align::right;
-    c.ui.text({row.x + row.w * 0.72f, row.y, row.w * 0.28f, row.h}, origin_name(value.origin),
-              origin);
+    c.ui.text({row.x + right, row.y, row.w - right, row.h}, origin_name(value.origin), origin);
 }
 
 void measured(Column& c) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "app/gui/gui.h"
 #include "app/gui/words.h"
@@ -52,7 +53,10 @@ void draw_palette(Gui& gui) {
     const float w = std::min(ui.px(620), size.x - ui.px(32)), row = ui.px(34);
     const float x = std::round((size.x - w) / 2), y = std::round(size.y * 0.12f);
     const float most = std::max(row, std::min(ui.px(460), size.y - y - ui.px(90)));
-    const Rect box = {x, y, w, most + ui.px(64)};
+    // As high as its rows, as they were in the frame before: what is typed comes after this.
+    const float rows_high = row * static_cast<float>(std::max(s.n_rows, 1));
+    const float high = std::min(most, rows_high);
+    const Rect box = {x, y, w, high + ui.px(66)};
     if (ui.in().pressed && !box.contains(ui.in().mouse)) return gui.close_dialog();
     ui.fill(box, Ink::raised, ui.px(12));
     ui.frame(box, Ink::line, ui.px(12));
@@ -67,7 +71,8 @@ void draw_palette(Gui& gui) {
     load_chats(gui);
     const std::vector<PaletteRow> rows = rows_of(gui);
     const int n = static_cast<int>(rows.size());
-    const Rect list = {x + ui.px(10), y + ui.px(56), w - ui.px(20), most};
+    if (std::exchange(s.n_rows, n) != n) ui.frame_at(ui.now());
+    const Rect list = {x + ui.px(10), y + ui.px(56), w - ui.px(20), high};
     if (n > 0) {
         const int old = s.chosen;
         if (ui.take_key(Key::down)) s.chosen = (s.chosen + 1) % n;

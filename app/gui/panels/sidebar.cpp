@@ -45,7 +45,26 @@ void draw_row(Gui& gui, const Conversation& chat, const Rect& row) {
     const bool on_button = over && remove.contains(ui.in().mouse);
     const Rect pin = {remove.x - side, remove.y, side, side};
     const bool on_pin = over && pin.contains(ui.in().mouse);
+    const auto has = [&](const std::vector<ConversationId>& ids) {
+        return std::find(ids.begin(), ids.end(), chat.id) != ids.end();
+    };
+    const ViewState& view = gui.view();
+    const bool writing = has(view.writing_elsewhere) || (current && gui.chat().busy());
+    const bool unread = has(view.answered_elsewhere);
+    if (writing) look.tip += "\nAn answer is being written.";
+    if (unread) look.tip += "\nAnswered; not looked at yet.";
     if (over) title.w -= 2 * side;
+    if (!over && (writing || unread)) {
+        title.w -= side;
+        // A ring grows into a dot when the answer is there.
+        const float r = ui.px(4), cx = row.right() - side / 2;
+        const Rect mark = {cx - r, row.y + row.h / 2 - r, 2 * r, 2 * r};
+        if (writing) {
+            ui.frame(mark, Ink::accent, r);
+        } else {
+            ui.fill(mark, Ink::accent, r);
+        }
+    }
     const std::string words = chat.title.empty() ? "New chat" : chat.title.substr(0, 300);
     const auto part = static_cast<std::uint64_t>(chat.id);
     if (ui.button(make_id("chat", part), title, words, look,

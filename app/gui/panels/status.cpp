@@ -41,6 +41,10 @@ void draw_status(Gui& gui, const Rect& area) {
                : view.model_loaded     ? view.model_name + " is in memory"
                                        : view.model_name + " loads with the first message";
     }
+    if (const std::size_t n = view.writing_elsewhere.size(); n > 0) {
+        left += fmt::format(" · {} in {} other {}", n == 1 ? "an answer" : "answers", n,
+                            n == 1 ? "chat" : "chats");
+    }
     TextLook look;
     look.size = 12.5f;
     look.ink = Ink::dim;

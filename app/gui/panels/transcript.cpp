@@ -34,6 +34,7 @@ MessageLook Transcript::look_of(const Frame& f, std::size_t index, bool thinking
 
 float Transcript::extra_height(const Frame& f, std::size_t index, const ItemView& view) const {
     float height = kItemGap + kActionRow;
+    if (f.unseen_ends_at(index)) height += kUnseenRow;
     if (is_user(f, index)) height += 2 * kBubblePad + (view.cut ? kThinkingRow : 0);
     if (!view.thinking.source().empty()) height += kThinkingRow;
     if (!view.error.empty()) height += 30;
@@ -74,7 +75,6 @@ void Transcript::sync(Frame& f) {
             views_.insert(std::move(live));
         }
     }
-    bool changed = items_.size() != n;
     items_.resize(n);
     for (std::size_t i = 0; i < n; ++i) {
         Item& item = items_[i];
@@ -82,15 +82,16 @@ void Transcript::sync(Frame& f) {
         const MessageId id = live ? 0 : messages[i].id;
         const std::size_t bytes = live ? f.view.answer.size() : messages[i].content.size();
         if (!resized && item.height > 0 && item.id == id && item.bytes == bytes) continue;
-        changed = changed || item.id != id;
         item.exact = false;
         item.id = id;
         item.bytes = bytes;
         if (item.height <= 0 || resized) item.height = estimate(f, i);
     }
-    // Another branch, another answer: the numbers of versions may be others.
-    if (changed) {
-        for (auto& [id, view] : views_) view->facts_known = false;
+    if (const std::size_t end = f.view.unseen_end; end != unseen_end_) {
+        for (const std::size_t i : {end, unseen_end_}) {
+            if (i < n) items_[i].exact = false;
+        }
+        unseen_end_ = end;
     }
     if (top_ >= n) top_ = n == 0 ? 0 : n - 1;
 }
@@ -130,13 +131,6 @@ void Transcript::learn_facts(Frame& f, std::size_t index, ItemView& view) {
     view.facts_known = true;
     view.footer = message.role == "assistant" ? stats_line(message.stats_json) : "";
     view.error = message.state == MessageState::failed ? error_of(message.stats_json) : "";
-    view.n_versions = 0;
-    if (const auto versions = f.gui.chat().store().versions(f.view.chat.id, message.id)) {
-        view.n_versions = static_cast<int>(versions->size());
-        for (std::size_t i = 0; i < versions->size(); ++i) {
-            if ((*versions)[i].id == message.id) view.version = static_cast<int>(i);
-        }
-    }
 }
 
 void Transcript::scroll_by(float pixels) {

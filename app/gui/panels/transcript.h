@@ -53,7 +53,6 @@ class Transcript {
         bool thinking_shown = false, all_shown = false;
         bool cut = false;  ///< a long question is folded
         std::string footer, error;
-        int version = 0, n_versions = 0;
         std::uint64_t last_frame = 0;
         bool facts_known = false;
     };
@@ -81,6 +80,7 @@ class Transcript {
     void draw_leaf(Frame& f, const Leaf& leaf, TextPlace place, ImVec2 at, bool dim);
     void draw_actions(Frame& f, std::size_t index, ItemView& view, const Rect& row);
     void draw_progress(Frame& f, const Rect& row);
+    void draw_unseen_line(Frame& f, float y);
     void pointer_on_leaf(Frame& f, const Leaf& leaf, TextPlace place, ImVec2 at,
                          const std::vector<std::string>& links);
     void end_selection(Frame& f);
@@ -108,6 +108,7 @@ class Transcript {
     std::vector<std::size_t> found_;  ///< items
     std::size_t found_at_ = 0;
     std::size_t n_drawn_ = 0, layouts_made_ = 0;
+    std::size_t unseen_end_ = 0;  ///< ViewState's, when heights were counted
 };
 
 /// "52.3 tok/s · first token 0.21 s · reused 7,912 of 8,040 · 1.8× by drafts" from stored stats.

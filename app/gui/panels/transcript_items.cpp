@@ -76,6 +76,10 @@ void Transcript::draw_item(Frame& f, std::size_t index, float y) {
     Rect column = f.column;
     const float top = y;
     y += ui.px(kItemGap);
+    if (f.unseen_ends_at(index)) {
+        draw_unseen_line(f, y);
+        y += ui.px(kUnseenRow);
+    }
     if (is_user(f, index)) {
         const float pad = ui.px(kBubblePad);
         float widest = 0;
@@ -221,6 +225,27 @@ void Transcript::draw_block(Frame& f, const PieceView& piece, const BlockView& b
     }
 }
 
+/// A dashed line: what is above it the model does not see.
+void Transcript::draw_unseen_line(Frame& f, float y) {
+    Ui& ui = f.ui;
+    const std::size_t n = f.view.unseen_end - f.view.unseen_begin;
+    TextLook look;
+    look.size = 12.5f;
+    look.ink = Ink::dim;
+    const std::string words =
+        f.view.unseen_begin == 0
+            ? std::string("The model no longer sees what is above this line")
+            : fmt::format("The model does not see the {} messages above this line", n);
+    const float width = ui.measure(words, look).x, height = ui.px(kUnseenRow - 8);
+    const float x = std::round(f.column.x + (f.column.w - width) / 2), gap = ui.px(12);
+    ui.text({x, y, width + 1, height}, words, look);
+    const float dash = ui.px(6);
+    for (float at = f.column.x; at < f.column.right(); at += 2 * dash) {
+        if (at + dash > x - gap && at < x + width + gap) continue;
+        ui.rule(at, y + height / 2, at + dash, Ink::dim);
+    }
+}
+
 void Transcript::draw_progress(Frame& f, const Rect& row) {
     const std::string words = f.gui.progress_text();
     if (words.empty()) return;
@@ -247,7 +272,7 @@ void Transcript::draw_actions(Frame& f, std::size_t index, ItemView& view, const
     float x = row.x - ui.px(4);
     if (user) {
         int n = 3;
-        if (view.n_versions > 1) n += 3;
+        if (message.n_versions > 1) n += 3;
         x = row.right() - static_cast<float>(n) * side;
     }
     ButtonLook look;
@@ -259,14 +284,14 @@ void Transcript::draw_actions(Frame& f, std::size_t index, ItemView& view, const
         x += side;
         return hit;
     };
-    if (view.n_versions > 1) {
+    if (message.n_versions > 1) {
         look.enabled = idle;
         if (action(Icon::chevron_left, "Earlier version")) gui.show_version(message.id, -1);
         TextLook count;
         count.size = 12.5f;
         count.ink = Ink::dim;
         count.align = TextLook::Align::center;
-        ui.text({x, row.y, side, side}, fmt::format("{}/{}", view.version + 1, view.n_versions),
+        ui.text({x, row.y, side, side}, fmt::format("{}/{}", message.version, message.n_versions),
                 count);
         x += side;
         if (action(Icon::chevron_right, "Later version")) gui.show_version(message.id, 1);

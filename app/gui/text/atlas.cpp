@@ -13,6 +13,10 @@ GlyphAtlas::Page* GlyphAtlas::page_with_room(int width, int height) {
         }
         if (page.y + height <= kSize) return &page;
     }
+    return &add_page();
+}
+
+GlyphAtlas::Page& GlyphAtlas::add_page() {
     Page page;
     if (!spare_.empty()) {
         page.texture = spare_.back();
@@ -21,8 +25,20 @@ GlyphAtlas::Page* GlyphAtlas::page_with_room(int width, int height) {
         page.texture = textures_.create(kSize);
     }
     page.pixels.assign(std::size_t{kSize} * kSize, 0);
+    constexpr int kWhite = 3;
+    for (int y = 0; y < kWhite; ++y) {
+        std::fill_n(page.pixels.begin() + std::ptrdiff_t{y} * kSize, kWhite, 0xFFFFFFFFu);
+    }
+    page.x = page.row_height = kWhite;
+    page.dirty_x0 = page.dirty_y0 = 0;
+    page.dirty_x1 = page.dirty_y1 = kWhite;
     pages_.push_back(std::move(page));
-    return &pages_.back();
+    return pages_.back();
+}
+
+ImTextureID GlyphAtlas::base_texture() {
+    if (pages_.empty()) add_page();
+    return pages_.front().texture;
 }
 
 const AtlasGlyph& GlyphAtlas::get(int face, std::uint32_t glyph, int px, int quarter) {

@@ -42,6 +42,10 @@ class GlyphAtlas {
     void flush();
     /// Forgets everything when it has grown too large: between frames only.
     void begin_frame();
+    /// The first page: what shapes and most glyphs are drawn with, so that they share draw calls.
+    ImTextureID base_texture();
+    /// Where every page is white, for shapes.
+    static ImVec2 white() { return ImVec2(1.5f / float{kSize}, 1.5f / float{kSize}); }
     std::size_t n_glyphs() const { return glyphs_.size(); }
     /// Pixels of the page behind a texture; nullptr when it is not one of these (tests).
     const std::uint32_t* pixels_of(ImTextureID texture) const;
@@ -54,6 +58,7 @@ class GlyphAtlas {
         int dirty_x0 = kSize, dirty_y0 = kSize, dirty_x1 = 0, dirty_y1 = 0;
     };
     Page* page_with_room(int width, int height);
+    Page& add_page();
 
     Fonts& fonts_;
     TextureStore& textures_;

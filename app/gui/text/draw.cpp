@@ -12,7 +12,8 @@ Ink ink_of(const TextStyle& style, Ink tint) { return style.ink == Ink::text ? t
 
 void draw_glyphs(const TextLayout& layout, const TextLine& line, ImDrawList& draw,
                  GlyphAtlas& atlas, const Theme& theme, ImVec2 at, Ink tint) {
-    ImTextureID texture = nullptr;
+    const ImTextureID around = draw._CmdHeader.TextureId;
+    ImTextureID texture = around;
     for (std::uint32_t i = 0; i < line.n_glyphs; ++i) {
         const PlacedGlyph& placed = layout.glyphs[line.first_glyph + i];
         const TextStyle& style = layout.spans[placed.span].style;
@@ -22,8 +23,8 @@ void draw_glyphs(const TextLayout& layout, const TextLine& line, ImDrawList& dra
         const AtlasGlyph& glyph = atlas.get(placed.face, placed.glyph, style.px, quarter);
         if (glyph.texture == nullptr) continue;
         if (glyph.texture != texture) {
-            if (texture != nullptr) draw.PopTextureID();
-            draw.PushTextureID(glyph.texture);
+            if (texture != around) draw.PopTextureID();
+            if (glyph.texture != around) draw.PushTextureID(glyph.texture);
             texture = glyph.texture;
         }
         const ImVec2 p0(whole + glyph.left, std::round(at.y + placed.y) + glyph.top);
@@ -32,7 +33,7 @@ void draw_glyphs(const TextLayout& layout, const TextLine& line, ImDrawList& dra
         draw.PrimRectUV(p0, p1, glyph.uv0, glyph.uv1,
                         glyph.color ? IM_COL32_WHITE : theme[ink_of(style, tint)]);
     }
-    if (texture != nullptr) draw.PopTextureID();
+    if (texture != around) draw.PopTextureID();
 }
 
 /// Calls `paint` for each stretch of the line whose style wants `what`.

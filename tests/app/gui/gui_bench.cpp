@@ -97,11 +97,11 @@ int main(int argc, char** argv) {
     ChatController chat(std::move(setup));
     if (auto model = chat.set_model(argv[1]); !model)
         return std::puts(model.error().what.c_str()), 1;
-    std::vector<double> streaming, scrolling;
+    std::vector<gui::FrameTime> streaming, scrolling;
     double open_ms = 0;
     int frame = 0;
     Clock::time_point begin;
-    const auto probe = [&](gui::Gui& gui, double ms) {
+    const auto probe = [&](gui::Gui& gui, const gui::FrameTime& time) {
         ++frame;
         gui.ui().frame_at(0);
         if (frame == 5) {
@@ -113,20 +113,32 @@ int main(int argc, char** argv) {
             gui.composer.box.buffer.insert("go on");
             gui.send();
         } else if (frame > 20 && frame <= 320) {
-            streaming.push_back(ms);
+            streaming.push_back(time);
         } else if (frame > 320) {
             gui.transcript.scroll_by(frame % 200 < 100 ? -400.0f : 300.0f);
-            scrolling.push_back(ms);
+            scrolling.push_back(time);
         }
         return frame < 620;
     };
     const Result<int> code = gui::run_window(chat, parsed.options, probe);
     if (!code) return std::fprintf(stderr, "%s\n", code.error().what.c_str()), 1;
-    const auto report = [](const char* name, std::vector<double>& ms) {
-        std::sort(ms.begin(), ms.end());
-        const std::size_t n = ms.size();
-        std::printf("%-32s median %6.2f ms   p99 %6.2f ms   longest %6.2f ms   (%zu frames)\n",
-                    name, ms[n / 2], ms[n * 99 / 100], ms[n - 1], n);
+    const auto report = [](const char* name, const std::vector<gui::FrameTime>& times) {
+        const auto line = [&](const char* part, auto value) {
+            std::vector<double> ms;
+            for (const gui::FrameTime& time : times) ms.push_back(value(time));
+            std::sort(ms.begin(), ms.end());
+            const std::size_t n = ms.size();
+            std::printf("%-24s %-9s median %6.2f ms   p99 %6.2f ms   longest %6.2f ms\n", name,
+                        part, ms[n / 2], ms[n * 99 / 100], ms[n - 1]);
+        };
+        using gui::FrameTime;
+        line("whole", [](const FrameTime& t) { return t.whole_ms(); });
+        line("panels", [](const FrameTime& t) { return t.panels_ms; });
+        line("render", [](const FrameTime& t) { return t.render_ms; });
+        line("processor", [](const FrameTime& t) { return t.cpu_ms; });
+        line("swap", [](const FrameTime& t) { return t.swap_ms; });
+        std::printf("%-24s %d draw calls, %d vertices in the last of %zu frames\n", name,
+                    times.back().draw_calls, times.back().vertices, times.size());
     };
     std::printf("open a chat of 10,000 messages   %.1f ms\n", open_ms);
     report("streaming at the end", streaming);

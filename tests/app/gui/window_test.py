@@ -9,6 +9,8 @@ sentence; the first one that fails ends the program with 1.
 
 import argparse
 import os
+import pty
+import select
 import shutil
 import sqlite3
 import subprocess
@@ -23,11 +25,11 @@ from cli_support import program, starter_model  # noqa: E402
 class Desk:
     """A screen of its own with the program in it."""
 
-    def __init__(self, folder, keep):
+    def __init__(self, folder, keep, size="1280x900"):
         self.folder, self.keep = folder, keep
         read, write = os.pipe()
         self.server = subprocess.Popen(
-            ["Xvfb", "-displayfd", str(write), "-screen", "0", "1280x900x24", "-nolisten", "tcp",
+            ["Xvfb", "-displayfd", str(write), "-screen", "0", size + "x24", "-nolisten", "tcp",
              "-noreset"],
             pass_fds=[write], stderr=subprocess.DEVNULL)
         os.close(write)
@@ -142,10 +144,77 @@ def run(desk, folder):
     time.sleep(0.5)
     desk.shot("shortcuts")
     desk.key("Escape")
+    both_front_ends(desk, folder)
     idle_ticks(desk)
     desk.program.terminate()
     desk.program.wait(20)
     print("ok: SIGTERM ends the program")
+
+
+class TerminalChat:
+    """The chat in a terminal, beside the window, in the same conversation."""
+
+    def __init__(self, env):
+        self.screen = b""
+        self.pid, self.master = pty.fork()
+        if self.pid == 0:
+            os.environ.clear()
+            os.environ.update(env, TERM="xterm")
+            os.execv(program(), [program(), "run", starter_model(), "-c", "--max-tokens", "20"])
+
+    def read(self):
+        while select.select([self.master], [], [], 0)[0]:
+            self.screen += os.read(self.master, 65536)
+        return self.screen
+
+    def write(self, text):
+        os.write(self.master, text.encode())
+
+    def end(self):
+        self.write("\x04")
+        os.waitpid(self.pid, 0)
+        os.close(self.master)
+
+
+def both_front_ends(desk, folder):
+    """Neither is touched when the other one writes; both show it."""
+    env = {name: value for name, value in desk.env.items() if name != "DISPLAY"}
+    terminal = TerminalChat(env)
+    desk.wait(lambda: b"Say hello" in terminal.read(), "the terminal shows the window's chat")
+    desk.type("Now from the window")
+    desk.key("Return")
+    desk.wait(lambda: stored(folder, "Now from the window"), "the window's question is stored")
+    began = time.monotonic()
+    desk.wait(lambda: b"Now from the window" in terminal.read(),
+              "the terminal shows it without a key")
+    print("ok: after %.2f s" % (time.monotonic() - began))
+    desk.wait(lambda: answered(folder, 2), "the window's answer ends")
+    time.sleep(2.0)
+    with open(desk.shot("before"), "rb") as file:
+        before = file.read()
+    terminal.write("And from the terminal\r")
+    desk.wait(lambda: stored(folder, "And from the terminal"), "the terminal's question is stored")
+    began = time.monotonic()
+
+    def changed():
+        with open(desk.shot("after"), "rb") as file:
+            return file.read() != before
+    desk.wait(changed, "the window shows it without a key")
+    print("ok: after %.2f s" % (time.monotonic() - began))
+    desk.wait(lambda: answered(folder, 3), "the terminal's answer ends")
+    time.sleep(1.5)
+    desk.shot("both")
+    terminal.end()
+
+
+def stored(folder, text):
+    return any(m[0] == "user" and m[1] == text for m in messages(folder))
+
+
+def answered(folder, n):
+    """That many answers, all of them ended."""
+    states = [m[2] for m in messages(folder) if m[0] == "assistant"]
+    return len(states) >= n and 1 not in states
 
 
 def idle_ticks(desk):
