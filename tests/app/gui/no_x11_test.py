@@ -2,8 +2,8 @@
 """A machine without X11: the terminal works, and what asks for a window is told what is missing.
 
 The program runs in a root folder of its own that has the libraries it names itself (and none that
-has to do with a display), the starter model, and nothing else. Only root may do that; where the
-test is not root, it takes a user namespace.
+has to do with a display), the starter model, and nothing else. Only root may do that; another user
+takes a user namespace, and where those are forbidden the library of the window is made unloadable.
 """
 
 import os
@@ -37,12 +37,29 @@ def put(root, file, at=None):
     shutil.copy(os.path.realpath(file), target)
 
 
-def run(root, *arguments, **env):
-    command = ["chroot", root, "/hearth", *arguments]
-    if os.geteuid() != 0:
-        command = ["unshare", "--user", "--map-root-user", *command]
+def way_in(root):
+    """What goes before the program so that it sees only that folder; nothing when that is not allowed."""
+    for way in (["chroot", root], ["unshare", "--user", "--map-root-user", "chroot", root]):
+        if shutil.which(way[0]) and subprocess.run([*way, "/hearth", "--version"],
+                                                   capture_output=True).returncode == 0:
+            return way
+    print("ok: (no root folder of its own is allowed here; the window's library is spoiled instead)")
+    return []
+
+
+def run(root, way, *arguments, **env):
+    command = [*way, "/hearth", *arguments]
+    home = "/home"
+    if not way:
+        spoiled = os.path.join(root, "spoiled")
+        os.makedirs(spoiled, exist_ok=True)
+        with open(os.path.join(spoiled, "libglfw.so.3"), "wb") as file:
+            file.write(b"no library" * 100)
+        env["LD_LIBRARY_PATH"] = spoiled
+        home = root + home
+        command = [program(), *[root + a if a == "/model.gguf" else a for a in arguments]]
     done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=300,
-                          env={"HOME": "/home", "PATH": os.environ["PATH"], **env})
+                          env={"HOME": home, "PATH": os.environ["PATH"], **env})
     return done.returncode, done.stdout.decode(), done.stderr.decode()
 
 
@@ -64,15 +81,16 @@ def main():
         check(not any(name.startswith(DISPLAY_LIBRARIES) for name in inside),
               "the folder has no library of a display", inside)
 
-        code, out, err = run(root, "--version")
+        way = way_in(root)
+        code, out, err = run(root, way, "--version")
         check(code == 0 and "hearth" in out.lower(), "the program starts", (code, out, err))
-        code, out, err = run(root, "run", "/model.gguf", "Say hello", "--temp", "0",
+        code, out, err = run(root, way, "run", "/model.gguf", "Say hello", "--temp", "0",
                              "--max-tokens", "8")
         check(code == 0 and out.strip(), "it answers in the terminal", (code, out, err))
-        code, out, err = run(root, "window", DISPLAY=":0")
+        code, out, err = run(root, way, "window", DISPLAY=":0")
         check(code == 1 and "libglfw.so.3" in err and "libglfw3" in err and not out,
               "asked for a window it names the library and its package", (code, out, err))
-        code, out, err = run(root, "window")
+        code, out, err = run(root, way, "window")
         check(code == 1 and "no display" in err and "hearth run" in err,
               "without a display it says so, and what to do", (code, out, err))
     finally:
