@@ -180,7 +180,7 @@ void draw_link(Gui& gui) {
 void draw_rename(Gui& gui) {
     Ui& ui = gui.ui();
     DialogState& s = gui.dialog_state;
-    const Rect box = sheet(gui, 460, 150);
+    const Rect box = sheet(gui, 460, 106);
     const float y = heading(gui, box, "Title of this chat");
     TextBoxLook look;
     look.single_line = true;

@@ -127,8 +127,10 @@ void measured(Column& c) {
     c.title("Last answer");
     if (!view.last || view.last->error) return c.fact("nothing measured yet", "");
     const Stats& s = view.last->stats;
-    c.fact("tokens/s", fmt::format("{:.1f}", s.decode_tok_s()));
-    c.fact("first token", fmt::format("{:.2f} s", s.first_token_ms / 1000));
+    // Stopped before the first token: nothing was measured of it.
+    const bool any = s.completion_tokens > 0;
+    if (s.completion_tokens > 1) c.fact("tokens/s", fmt::format("{:.1f}", s.decode_tok_s()));
+    c.fact("first token", any ? fmt::format("{:.2f} s", s.first_token_ms / 1000) : "—");
     c.fact("reused tokens", fmt::format("{} of {}", grouped_number(s.cached_tokens),
                                         grouped_number(s.prompt_tokens)));
     c.fact("context", fmt::format("{} of {}", grouped_number(s.context_used),

@@ -83,6 +83,12 @@ void draw_palette(Gui& gui) {
             s.scroll.y = std::clamp(s.scroll.y, at + row - list.h, at);
         }
     }
+    if (n == 0) {
+        TextLook none;
+        none.ink = Ink::dim;
+        ui.text({list.x + ui.px(10), list.y, list.w - ui.px(20), row}, "Nothing is called so.",
+                none);
+    }
     ui.clip_push(list);
     float at = list.y - s.scroll.y;
     for (int i = 0; i < n; ++i, at += row) {

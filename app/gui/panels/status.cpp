@@ -17,7 +17,9 @@ std::string measured(const ViewState& view) {
     if (s.prompt_tokens > s.cached_tokens && s.prefill_ms > 0) {
         out += fmt::format(" · reading {:.0f} tokens/s", s.prefill_tok_s());
     }
-    out += fmt::format(" · first token {:.2f} s", s.first_token_ms / 1000);
+    if (s.completion_tokens > 0) {
+        out += fmt::format(" · first token {:.2f} s", s.first_token_ms / 1000);
+    }
     out += fmt::format(" · reused {} of {}", grouped_number(s.cached_tokens),
                        grouped_number(s.prompt_tokens));
     const SpeculationStats& d = s.speculation;
@@ -55,7 +57,8 @@ void draw_status(Gui& gui, const Rect& area) {
     const std::int64_t resident = resident_memory_bytes(), free = free_memory_bytes();
     if (resident < 0) return;
     std::string right = fmt::format("memory {}", show_size(static_cast<std::uint64_t>(resident)));
-    if (free >= 0) right += fmt::format(", {} free", show_size(static_cast<std::uint64_t>(free)));
+    if (free >= 0 && area.w > ui.px(640))
+        right += fmt::format(", {} free", show_size(static_cast<std::uint64_t>(free)));
     ui.text({area.x + area.w * 0.72f, area.y, area.w * 0.28f - pad, area.h}, right, look);
 }
 

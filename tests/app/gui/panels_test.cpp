@@ -215,6 +215,34 @@ TEST_CASE("every command is found and run by keyboard alone", "[gui][keys]") {
     }
 }
 
+TEST_CASE("what was not measured is not shown as a number", "[gui]") {
+    GuiDriver d;
+    d.gui->prefs().inspector = true;
+    d.type(U"First");
+    d.press(Key::enter);
+    Stats stats;
+    stats.prompt_tokens = 38;
+    stats.context_tokens = 8192;
+    stats.backend = "cpu";
+    d.emit(event::Done{1, FinishReason::stopped, stats, "hash"});
+    d.frames(3);
+    CHECK(d.shows("reused 0 of 38"));
+    CHECK_FALSE(d.shows("0.00 s"));
+    CHECK_FALSE(d.shows("0.0 tokens/s"));
+    CHECK_FALSE(d.shows("tokens/s"));
+}
+
+TEST_CASE("a search that finds nothing says so", "[gui]") {
+    GuiDriver d;
+    d.turn(U"First", "Answer.");
+    d.press(Key::k, kCtrl);
+    CHECK_FALSE(d.shows("Nothing is called so."));
+    d.type(U"xyzzy");
+    CHECK(d.shows("Nothing is called so."));
+    d.press(Key::enter);
+    CHECK(d.gui->dialog() == Dialog::palette);
+}
+
 TEST_CASE("Tab reaches every button of every panel", "[gui][keys]") {
     GuiDriver d;
     d.gui->prefs().inspector = true;

@@ -30,7 +30,7 @@ class Desk:
         read, write = os.pipe()
         self.server = subprocess.Popen(
             ["Xvfb", "-displayfd", str(write), "-screen", "0", size + "x24", "-nolisten", "tcp",
-             "-noreset"],
+             "-noreset", "-r"],  # -r: no key repeats itself, however slow the machine is
             pass_fds=[write], stderr=subprocess.DEVNULL)
         os.close(write)
         with os.fdopen(read) as numbers:
