@@ -222,7 +222,14 @@ def narrow(look):
     look.shot("narrow")
 
 
-STATES = {f.__name__: f for f in (first, themes, scripts, dialogs, talk, scales, narrow)}
+def readme(look):
+    """The picture of the main README."""
+    look.open(size="1280x800", theme="light", inspector=True)
+    look.goto("Every script")
+    look.shot("window")
+
+
+STATES = {f.__name__: f for f in (readme, first, themes, scripts, dialogs, talk, scales, narrow)}
 
 
 def main():

@@ -145,6 +145,7 @@ def run(desk, folder):
     desk.shot("shortcuts")
     desk.key("Escape")
     both_front_ends(desk, folder)
+    two_at_once(desk, folder)
     idle_ticks(desk)
     desk.program.terminate()
     desk.program.wait(20)
@@ -205,6 +206,24 @@ def both_front_ends(desk, folder):
     time.sleep(1.5)
     desk.shot("both")
     terminal.end()
+
+
+def two_at_once(desk, folder):
+    """A chat that is left goes on being answered, beside the next one."""
+    before = sum(m[0] == "assistant" for m in messages(folder))
+    for question in ("Name one colour", "Name one animal"):
+        desk.key("ctrl+n")
+        time.sleep(0.5)
+        desk.type(question)
+        desk.key("Return")
+        desk.wait(lambda: stored(folder, question), "a question in a chat of its own")
+    desk.wait(lambda: answered(folder, before + 2), "both are answered", 180)
+    states = [m[2] for m in messages(folder) if m[0] == "assistant"][-2:]
+    if states != [0, 0]:
+        raise SystemExit("FAILED: leaving a chat ended its answer: states %s" % states)
+    print("ok: and none was cut off")
+    time.sleep(1.0)
+    desk.shot("two-chats")
 
 
 def stored(folder, text):
