@@ -190,7 +190,8 @@ int bench_drafts(const Options& options, const std::string& model_path) {
     if (!engine) return tell_error(engine.error());
     if (!options.json) {
         fmt::print(
-            "task        tokens   plain/s  drafts/s  speedup   cpu   drafted   accepted  per step  by\n");
+            "task        tokens   plain/s  drafts/s  speedup   cpu   drafted   accepted  per step  "
+            "by\n");
     }
     auto json = nlohmann::ordered_json::array();
     for (const Task& task : kTasks) {
