@@ -273,7 +273,8 @@ class Transcript:
         time.sleep(0.1)
         self.s.type("typed ahead 你")
         self.s.wait(lambda t: t.split("\n")[-1] == ">>> typed ahead 你",
-                    "what is typed while an answer runs stands in the next line", 30)
+                    "what is typed while an answer runs stands in the next line",
+                    180)  # what was stopped is read first
         self.s.keys("C-c")
 
     def leaving(self):
