@@ -35,6 +35,7 @@ struct ChatController::Fold {
     void operator()(event::Loading& e) const {
         if (!is_mine(e.id)) return;
         c.view_.phase = Phase::loading;
+        c.view_.loading_percent = e.percent;
         c.view_.model_loaded = false;
     }
     void operator()(event::Loaded& e) const {

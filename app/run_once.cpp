@@ -57,7 +57,7 @@ class ProgressLine {
         if (!on_) return;
         std::string text;
         if (view.phase == Phase::queued) text = view.queued_reason;
-        if (view.phase == Phase::loading) text = "loading " + view.model_name;
+        if (view.phase == Phase::loading) text = "loading " + loading_name(view);
         if (view.phase == Phase::prefill) {
             text = fmt::format("reading {} of {} tokens", view.prefill_done, view.prefill_total);
         }

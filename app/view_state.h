@@ -37,7 +37,8 @@ struct ViewState {
 
     // The running request, and what is left of the last one until the next begins.
     Phase phase = Phase::idle;
-    std::string queued_reason;                                   ///< a sentence, in phase queued
+    std::string queued_reason;  ///< a sentence, in phase queued
+    int loading_percent = 0;    ///< of the copy onto a card; 0 = no copy yet, or none
     int prefill_done = 0, prefill_total = 0, cached_tokens = 0;  ///< tokens of the prompt
     std::string answer;                    ///< complete UTF-8; only ever grows during a request
     std::vector<std::int32_t> answer_ids;  ///< its token ids
@@ -49,5 +50,11 @@ struct ViewState {
     // Text files that go before the next message.
     std::vector<std::string> attachments;  ///< names, in order
 };
+
+/// "tiny", or "tiny, 40 % on the card": what is being loaded.
+inline std::string loading_name(const ViewState& v) {
+    if (v.loading_percent == 0) return v.model_name;
+    return v.model_name + ", " + std::to_string(v.loading_percent) + " % on the card";
+}
 
 }  // namespace hearth

@@ -39,6 +39,13 @@ bool merge_events(Event& waiting, Event& e) {
         *progress = std::get<event::Prefill>(e);
         return true;
     }
+    if (auto* loading = std::get_if<event::Loading>(&waiting)) {
+        auto& more = std::get<event::Loading>(e);
+        // The first one is news of its own kind.
+        if (loading->id != more.id || loading->percent == 0 || more.percent == 0) return false;
+        *loading = std::move(more);
+        return true;
+    }
     if (auto* queued = std::get_if<event::Queued>(&waiting)) {
         if (queued->id != std::get<event::Queued>(e).id) return false;
         *queued = std::move(std::get<event::Queued>(e));
@@ -106,6 +113,7 @@ LocalEngine::LocalEngine(EngineOptions options, std::unique_ptr<Backend> backend
       thread_([this] { run(); }) {}
 
 LocalEngine::~LocalEngine() {
+    quitting_ = true;
     inbox_.push_always(Quit{});
     interrupt_ = true;
     thread_.join();
@@ -170,6 +178,9 @@ struct LocalEngine::Handle {
             r.id, Error{Errc::failed, fmt::format("{} requests wait already; try again when "
                                                   "some are answered",
                                                   kMostRequests)}});
+    }
+    void operator()(const LoadProgress& p) const {
+        if (e.loading_for_) e.emit(event::Loading{*e.loading_for_, e.loading_path_, p.percent});
     }
     void operator()(DraftLoadEnded& d) const { e.end_draft_load(d); }
     void operator()(LoadEnded& l) const { e.end_load(std::move(l.resident)); }
@@ -290,12 +301,22 @@ void LocalEngine::begin_load() {
     loader_ = std::jthread([this, path = loading_path_] {
         LoadEnded ended{tl::unexpected<Error>(Error{})};
         try {
-            ended.resident = Resident::load(path, options_, *backend_);
+            ended.resident = Resident::load(path, options_, *backend_,
+                                            [&, told = 0](auto done, auto total) mutable {
+                                                return tell_load_progress(done, total, told);
+                                            });
         } catch (const std::exception& e) {
             ended.resident = tl::unexpected<Error>(describe(e));
         }
         inbox_.push_always(std::move(ended));
     });
+}
+
+/// On the loader thread, for each stretch that was copied. False: the load is given up.
+bool LocalEngine::tell_load_progress(std::int64_t done, std::int64_t total, int& told) {
+    const int percent = total > 0 ? static_cast<int>(100 * done / total) : 100;
+    if (percent > told) inbox_.push_always(LoadProgress{told = percent});
+    return !quitting_;
 }
 
 void LocalEngine::end_load(Result<std::unique_ptr<Resident>> resident) {

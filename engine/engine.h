@@ -133,6 +133,7 @@ struct Queued {  ///< waits for another conversation or another model
 struct Loading {
     RequestId id;
     std::string model_path;
+    int percent = 0;  ///< of the copy onto a card; the CPU reads where the file lies
 };
 struct Loaded {
     RequestId id;

@@ -50,10 +50,13 @@ class LocalEngine final : public Engine {
         std::string path;
         Result<std::unique_ptr<ModelDrafter>> drafter;
     };
+    struct LoadProgress {  ///< of the copy onto a card
+        int percent;
+    };
     struct DiskNews {};  ///< the writer has room, or something to tell
     struct Quit {};
-    using Command =
-        std::variant<Ticket, Cancel, Forget, Refuse, LoadEnded, DraftLoadEnded, DiskNews, Quit>;
+    using Command = std::variant<Ticket, Cancel, Forget, Refuse, LoadProgress, LoadEnded,
+                                 DraftLoadEnded, DiskNews, Quit>;
     struct Handle;  ///< one overload per command
 
     // The engine thread.
@@ -64,6 +67,7 @@ class LocalEngine final : public Engine {
     bool is_resident(const std::string& path) const;
     void start(Ticket ticket);
     void begin_load();
+    bool tell_load_progress(std::int64_t done, std::int64_t total, int& told);
     void end_load(Result<std::unique_ptr<Resident>> resident);
     bool lacks_draft(const Request& request) const;
     void begin_draft_load(const Ticket& ticket);
@@ -94,6 +98,7 @@ class LocalEngine final : public Engine {
     Mailbox<Command> inbox_;
     Mailbox<Event> outbox_;
     std::atomic<bool> interrupt_{false};  ///< the running step is given up: commands wait
+    std::atomic<bool> quitting_{false};   ///< a load is given up
     std::atomic<RequestId> next_id_{1};
     mutable std::mutex mutex_;
     std::set<RequestId> live_;  ///< submitted and not ended

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes a seeded random model in a real shape, for measuring where no model can be fetched.
 
-    random_gguf.py SHAPE TYPE FILE      SHAPE 135m, 1.5b or 8b; TYPE q4_0, q4_k or q8_0
+    random_gguf.py SHAPE TYPE FILE      SHAPE tiny, 135m, 1.5b or 8b; TYPE q4_0, q4_k or q8_0
 
 The same arguments give the same bytes. Weights repeat every few MiB: speed does not see it. The
 text it writes means nothing.
@@ -12,6 +12,7 @@ import sys
 
 # name: layers, hidden, inner, heads, kv heads, head_dim, vocabulary
 SHAPES = {
+    "tiny": (3, 256, 512, 4, 2, 64, 512),
     "135m": (30, 576, 1536, 9, 3, 64, 49152),
     "1.5b": (28, 1536, 8960, 12, 2, 128, 151936),
     "8b": (32, 4096, 14336, 32, 8, 128, 128256),

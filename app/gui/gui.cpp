@@ -246,7 +246,7 @@ std::string Gui::progress_text() const {
         case Phase::queued:
             return v.queued_reason.empty() ? "Waiting" : v.queued_reason;
         case Phase::loading:
-            return fmt::format("Loading {}", v.model_name);
+            return fmt::format("Loading {}", loading_name(v));
         case Phase::prefill: {
             const int todo = v.prefill_total - v.cached_tokens;
             if (todo <= 0) return "Thinking";

@@ -97,7 +97,7 @@ std::string TurnView::progress_text() const {
         case Phase::queued:
             return view.queued_reason.empty() ? "waiting" : view.queued_reason;
         case Phase::loading:
-            return "loading " + view.model_name;
+            return "loading " + loading_name(view);
         case Phase::prefill: {
             const int todo = view.prefill_total - view.cached_tokens;
             const int done = std::max(view.prefill_done - view.cached_tokens, 0);

@@ -28,65 +28,89 @@ std::int64_t KvCache::bytes_per_page(const ModelConfig& config, DType dtype) {
     return 2 * static_cast<std::int64_t>(config.attention.size()) * layer_page_bytes(config, dtype);
 }
 
-KvCache::KvCache(Backend& backend, int n_pages, bool permuted)
-    : backend_(backend),
-      pool_(n_pages, permuted) {}
+KvCache::KvCache(int n_pages, bool permuted) : pool_(n_pages, permuted) {}
 
 Result<std::unique_ptr<KvCache>> KvCache::make(const ModelConfig& config, Backend& backend,
                                                DType dtype, int n_pages, bool permuted) {
+    const Bank bank{&backend, static_cast<int>(config.attention.size())};
+    return make(config, {&bank, 1}, dtype, n_pages, permuted);
+}
+
+Result<std::unique_ptr<KvCache>> KvCache::make(const ModelConfig& config,
+                                               std::span<const Bank> banks, DType dtype,
+                                               int n_pages, bool permuted) {
     const int n = round_to_slab(std::max(n_pages, 1));
-    std::unique_ptr<KvCache> c(new KvCache(backend, std::max(n_pages, 1), permuted));
+    std::unique_ptr<KvCache> c(new KvCache(std::max(n_pages, 1), permuted));
     c->page_bytes_ = layer_page_bytes(config, dtype);
     c->page_bytes_all_ = bytes_per_page(config, dtype);
-    c->memory_bytes_ = c->page_bytes_all_ * n;
-    c->slots_per_slab_ = static_cast<std::int32_t>(2 * config.attention.size()) * kSlabPages;
-    c->memory_ =
-        static_cast<std::uint8_t*>(backend.allocate(static_cast<std::size_t>(c->memory_bytes_)));
-    if (c->memory_ == nullptr) {
-        return fail(Errc::out_of_memory,
-                    "the KV cache of {} tokens needs {} MiB, which the system refused; choose a "
-                    "smaller context or close other programs",
-                    std::int64_t{n} * kPageTokens, c->memory_bytes_ >> 20);
-    }
+    c->slab_pages_ = banks.size() == 1 ? kSlabPages : n;
+    c->slots_per_slab_ = static_cast<std::int32_t>(2 * config.attention.size()) * c->slab_pages_;
     c->dirty_.assign(static_cast<std::size_t>(n), false);
-    c->in_use_.assign(static_cast<std::size_t>(n / kSlabPages), 0);
-    std::uint8_t* p = c->memory_;
-    for (const AttentionSpec& a : config.attention) {
-        const std::int64_t run = kSlabPages * c->page_bytes_;
-        c->layers_.push_back({p, p + run, c->page_bytes_, dtype, a.n_kv_heads, a.head_dim});
-        p += 2 * run;
+    c->in_use_.assign(static_cast<std::size_t>(n / c->slab_pages_), 0);
+    int layer = 0;
+    for (const Bank& bank : banks) {
+        Place place{bank.backend, layer, bank.n_layers, nullptr,
+                    2 * c->page_bytes_ * bank.n_layers * n};
+        place.memory = static_cast<std::uint8_t*>(
+            bank.backend->allocate(static_cast<std::size_t>(place.bytes)));
+        if (place.memory == nullptr) {
+            return fail(Errc::out_of_memory,
+                        "the KV cache of {} tokens needs {} MiB, which the system refused; choose "
+                        "a smaller context or close other programs",
+                        std::int64_t{n} * kPageTokens, place.bytes >> 20);
+        }
+        c->places_.push_back(place);
+        std::uint8_t* p = place.memory;
+        const std::int64_t run = c->slab_pages_ * c->page_bytes_;
+        for (int i = 0; i < bank.n_layers; ++i, ++layer) {
+            const AttentionSpec& a = config.attention[static_cast<std::size_t>(layer)];
+            c->layers_.push_back({p, p + run, c->page_bytes_, dtype, a.n_kv_heads, a.head_dim});
+            p += 2 * run;
+        }
     }
+    HEARTH_CHECK(c->layers_.size() == config.attention.size());
     return c;
 }
 
 KvCache::~KvCache() {
-    if (memory_ != nullptr) backend_.release(memory_, static_cast<std::size_t>(memory_bytes_));
+    for (const Place& p : places_) p.backend->release(p.memory, static_cast<std::size_t>(p.bytes));
 }
 
-/// Plane 2l: keys of layer l; 2l + 1: its values.
-std::uint8_t* KvCache::page_address(int plane, std::int32_t page) const {
-    return memory_ + (std::int64_t{slot(page)} + std::int64_t{plane} * kSlabPages) * page_bytes_;
+bool KvCache::can_blank() const {
+    return std::all_of(places_.begin(), places_.end(),
+                       [](const Place& p) { return p.backend->info().name == "cpu"; });
+}
+
+KvCache::Spot KvCache::spot(int plane, std::int32_t page) const {
+    const Place* place = places_.data();
+    while (plane / 2 >= place->first_layer + place->n_layers) ++place;
+    const std::int64_t own = plane - 2 * place->first_layer;
+    return {*place->backend,
+            place->memory + (std::int64_t{slot(page)} + own * slab_pages_) * page_bytes_};
 }
 
 void KvCache::prepare(std::int32_t page) {
-    ++in_use_[static_cast<std::size_t>(page / kSlabPages)];
+    ++in_use_[static_cast<std::size_t>(page / slab_pages_)];
     if (dirty_[static_cast<std::size_t>(page)]) {
         for (int plane = 0; plane < static_cast<int>(2 * layers_.size()); ++plane) {
-            backend_.discard(page_address(plane, page), static_cast<std::size_t>(page_bytes_));
+            const Spot s = spot(plane, page);
+            s.backend.discard(s.address, static_cast<std::size_t>(page_bytes_));
         }
     }
     dirty_[static_cast<std::size_t>(page)] = true;
 }
 
 void KvCache::retire(std::int32_t page) {
-    const std::int32_t slab = page / kSlabPages;
+    const std::int32_t slab = page / slab_pages_;
     std::int32_t& n = in_use_[static_cast<std::size_t>(slab)];
     HEARTH_CHECK(n > 0);
     if (--n > 0) return;
-    const std::int64_t bytes = kSlabPages * page_bytes_all_;
-    backend_.discard(memory_ + slab * bytes, static_cast<std::size_t>(bytes));
-    const auto first = dirty_.begin() + slab * kSlabPages;
-    std::fill(first, first + kSlabPages, false);
+    for (const Place& p : places_) {
+        const std::int64_t bytes = p.bytes / static_cast<std::int64_t>(in_use_.size());
+        p.backend->discard(p.memory + slab * bytes, static_cast<std::size_t>(bytes));
+    }
+    const auto first = dirty_.begin() + slab * slab_pages_;
+    std::fill(first, first + slab_pages_, false);
 }
 
 bool KvCache::reserve(std::vector<std::int32_t>& pages, int n_positions) {
@@ -115,22 +139,23 @@ void KvCache::release(std::int32_t page) {
 
 void KvCache::copy_page(std::int32_t to, std::int32_t from) {
     for (int plane = 0; plane < static_cast<int>(2 * layers_.size()); ++plane) {
-        backend_.copy(page_address(plane, to), page_address(plane, from),
-                      static_cast<std::size_t>(page_bytes_));
+        const Spot s = spot(plane, to);
+        s.backend.copy(s.address, spot(plane, from).address, static_cast<std::size_t>(page_bytes_));
     }
 }
 
 void KvCache::read_page(std::int32_t page, std::uint8_t* to) const {
     for (int plane = 0; plane < static_cast<int>(2 * layers_.size()); ++plane) {
-        backend_.copy(to + plane * page_bytes_, page_address(plane, page),
-                      static_cast<std::size_t>(page_bytes_));
+        const Spot s = spot(plane, page);
+        s.backend.copy(to + plane * page_bytes_, s.address, static_cast<std::size_t>(page_bytes_));
     }
 }
 
 void KvCache::write_page(std::int32_t page, const std::uint8_t* from) {
     for (int plane = 0; plane < static_cast<int>(2 * layers_.size()); ++plane) {
-        backend_.copy(page_address(plane, page), from + plane * page_bytes_,
-                      static_cast<std::size_t>(page_bytes_));
+        const Spot s = spot(plane, page);
+        s.backend.copy(s.address, from + plane * page_bytes_,
+                       static_cast<std::size_t>(page_bytes_));
     }
 }
 

@@ -54,6 +54,27 @@ Result<CardPlan> plan_card(const std::string& model, const CardNeeds& n, std::in
     return plan;
 }
 
+Result<CardPlan> plan_card_layers(const std::string& model, int n_layers,
+                                  const std::function<CardNeeds(int)>& needs,
+                                  std::int64_t free_bytes) {
+    auto whole = plan_card(model, needs(0), free_bytes);
+    if (whole) return whole;
+    // The weights fit, but not with that context: it is said what does. Slower is not chosen by us.
+    CardNeeds shortest = needs(0);
+    shortest.wanted_pages = 1;
+    if (plan_card(model, shortest, free_bytes)) return whole;
+    for (int n = 1; n < n_layers; ++n) {
+        const CardNeeds with = needs(n);
+        auto plan = plan_card(model, with, free_bytes);
+        if (!plan || plan->pages < with.wanted_pages) continue;
+        plan->n_cpu_layers = n;
+        plan->text = fmt::format("{} of {} layers find no room on the card and run on the CPU, {}",
+                                 n, n_layers, plan->text);
+        return plan;
+    }
+    return whole;
+}
+
 StepLimits step_limits(const ModelConfig& c, int max_tokens, int max_outputs, int n_pages) {
     StepLimits l;
     l.rows = max_tokens;

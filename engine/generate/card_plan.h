@@ -3,6 +3,7 @@
 // function of sizes; whoever allocates afterwards takes exactly this. Knows no device.
 
 #include <cstdint>
+#include <functional>
 #include <string>
 
 #include "engine/base/result.h"
@@ -25,6 +26,7 @@ struct CardNeeds {
 };
 
 struct CardPlan {
+    int n_cpu_layers = 0;    ///< the first ones, for which there is no room on the card
     std::int64_t pages = 0;  ///< KV pages, whole slabs
     std::int64_t kv_bytes = 0;
     std::int64_t total = 0;  ///< all of it
@@ -34,6 +36,12 @@ struct CardPlan {
 /// Errors: out_of_memory, with the largest context that fits where an explicit one does not.
 Result<CardPlan> plan_card(const std::string& model, const CardNeeds& needs,
                            std::int64_t free_bytes);
+/// The same, with as few of the n_layers layers on the CPU as make the weights fit beside the
+/// context that is wanted. needs(n) with n of them there. Errors: those of plan_card for the whole
+/// model.
+Result<CardPlan> plan_card_layers(const std::string& model, int n_layers,
+                                  const std::function<CardNeeds(int)>& needs,
+                                  std::int64_t free_bytes);
 
 /// Limits of the steps of a model.
 StepLimits step_limits(const ModelConfig& config, int max_tokens, int max_outputs, int n_pages);

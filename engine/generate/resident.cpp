@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "engine/generate/card_plan.h"
+#include "engine/generate/card_load.h"
 #include "engine/generate/setup.h"
 #include "engine/speculate/lookup.h"
 #include "kernels/device.h"
@@ -39,53 +39,19 @@ std::unique_ptr<DiskCache> make_disk_cache(const Resident& r, const EngineOption
     const std::int64_t budget = options.cache_budget_bytes > 0
                                     ? options.cache_budget_bytes
                                     : automatic_cache_budget(options.cache_dir);
-    return std::make_unique<DiskCache>(RecordStore(options.cache_dir, budget),
-                                       kv_identity(*r.model, kv_type, backend.info().name),
-                                       r.model->config.name, *r.kv, *r.prefixes);
+    return std::make_unique<DiskCache>(
+        RecordStore(options.cache_dir, budget),
+        kv_identity(*r.model, kv_type, r.placement(backend.info().name)), r.model->config.name,
+        *r.kv, *r.prefixes);
 }
 
 int most_rows(const Resident& r) { return r.chunk.largest() + kMostSequences; }
 
-/// Plans the card's memory, says so, and takes that of weights and kernels. Pages for the KV cache.
-Result<int> move_to_card(Resident& r, const EngineOptions& options, std::int64_t page_bytes,
-                         CardBackend& backend) {
-    const Model& model = *r.model;
-    const std::vector<TensorView> tensors = every_tensor(model.weights);
-    CardNeeds needs;
-    needs.wanted_pages = (context_limit(options, model.config) + kPageTokens - 1) / kPageTokens;
-    const StepLimits limits = step_limits(model.config, most_rows(r), kMostSequences,
-                                          static_cast<int>(needs.wanted_pages) * kMostSequences);
-    needs.weights = backend.weight_bytes(tensors);
-    needs.activations = Activations::bytes_for(model.config, most_rows(r), kMostSequences);
-    needs.workspace = backend.workspace_bytes(limits);
-    needs.bytes_per_page = page_bytes;
-    needs.slab_pages = KvCache::kSlabPages;
-    needs.context_is_explicit = options.context_tokens > 0;
-    std::int64_t free = backend.free_bytes();
-    if (options.kv_budget_bytes > 0) {  // the user's limit for KV is one more wall
-        const std::int64_t fixed = needs.weights + needs.activations + needs.workspace;
-        free = std::min(free, fixed + kCardMarginBytes +
-                                  std::max(options.kv_budget_bytes,
-                                           page_bytes * std::int64_t{KvCache::kSlabPages}));
-    }
-    HEARTH_TRY(const CardPlan plan, plan_card(r.path, needs, free));
-    r.notes.push_back(plan.text);
-    if (const std::string why = backend.load_weights(tensors, {}); !why.empty()) {
-        return fail(Errc::out_of_memory, "{}: {}", r.path, why);
-    }
-    if (!backend.reserve(limits)) {
-        return fail(Errc::out_of_memory,
-                    "{}: the working memory of {} MiB, planned on the card, was taken by another "
-                    "program meanwhile; try again",
-                    r.path, needs.workspace >> 20);
-    }
-    return static_cast<int>(plan.pages);
-}
-
 }  // namespace
 
 Result<std::unique_ptr<Resident>> Resident::load(const std::string& path,
-                                                 const EngineOptions& options, Backend& backend) {
+                                                 const EngineOptions& options, Backend& backend,
+                                                 const CardBackend::Progress& progress) {
     const auto start = std::chrono::steady_clock::now();
     auto r = std::make_unique<Resident>();
     r->path = path;
@@ -99,16 +65,26 @@ Result<std::unique_ptr<Resident>> Resident::load(const std::string& path,
     const std::int64_t page_bytes = KvCache::bytes_per_page(model.config, dtype);
     r->chunk = ChunkSize(options.prefill_chunk, model.weight_bytes());
     int n_pages = 0;
-    if (CardBackend* const card = as_card(backend)) {
-        HEARTH_TRY(n_pages, move_to_card(*r, options, page_bytes, *card));
+    CardBackend* const card = as_card(backend);
+    if (card != nullptr) {
+        const CardLoad load{model, path, options, page_bytes, most_rows(*r), kMostSequences};
+        HEARTH_TRY(const CardPlan plan, move_to_card(load, *card, progress, r->notes));
+        n_pages = static_cast<int>(plan.pages);
+        r->card_bytes = plan.total;
+        if (plan.n_cpu_layers > 0) {
+            HEARTH_TRY(r->cpu, CpuLayers::make(options, plan.n_cpu_layers));
+        }
     } else {
         n_pages = budget_pages(options, page_bytes);
     }
-    auto kv = KvCache::make(model.config, backend, dtype, n_pages, options.permute_pages);
+    std::vector<KvCache::Bank> banks;
+    if (r->cpu.n > 0) banks.push_back({r->cpu.backend.get(), r->cpu.n});
+    banks.push_back({&backend, static_cast<int>(model.weights.layers.size()) - r->cpu.n});
+    auto kv = KvCache::make(model.config, banks, dtype, n_pages, options.permute_pages);
     // An automatic budget makes do with the address space that there is.
     while (!kv && options.kv_budget_bytes == 0 && n_pages > KvCache::kSlabPages) {
         n_pages /= 2;
-        kv = KvCache::make(model.config, backend, dtype, n_pages, options.permute_pages);
+        kv = KvCache::make(model.config, banks, dtype, n_pages, options.permute_pages);
     }
     if (!kv) return tl::unexpected<Error>(std::move(kv.error()));
     r->kv = std::move(*kv);
@@ -119,6 +95,13 @@ Result<std::unique_ptr<Resident>> Resident::load(const std::string& path,
     r->self_check = options.self_check;
     HEARTH_TRY(r->activations,
                Activations::make(model.config, backend, most_rows(*r), kMostSequences));
+    if (r->cpu.n > 0) {
+        HEARTH_TRY(r->cpu.activations,
+                   Activations::make(model.config, *r->cpu.backend, most_rows(*r), kMostSequences));
+    }
+    if (card != nullptr) {
+        HEARTH_TRY_VOID(warm_up(r->pass(backend), *r->kv));
+    }
     r->speculator = std::make_unique<Speculator>(
         model.tokenizer->vocab_size(),
         [tokenizer = model.tokenizer.get()](std::int32_t id) { return tokenizer->is_eog(id); });
@@ -126,6 +109,11 @@ Result<std::unique_ptr<Resident>> Resident::load(const std::string& path,
     r->load_ms =
         std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
     return r;
+}
+
+std::string Resident::placement(const std::string& name) const {
+    if (cpu.n == 0) return name;
+    return fmt::format("{}, {} of {} layers on the CPU", name, cpu.n, model->weights.layers.size());
 }
 
 void Resident::set_draft(const std::string& draft_file,

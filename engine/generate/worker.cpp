@@ -216,10 +216,6 @@ void Worker::record(const std::vector<Share>& shares) {
                    s.draft.ids);
     }
     view_ = batch_.view();
-    const Model& model = *resident_->model;
-    backend_.begin(view_);
-    decode(model.config, model.weights, view_, resident_->kv->layers(), *resident_->activations,
-           backend_);
 }
 
 /// The pages that this step wrote are undefined: what is not computed starts on a fresh page.
@@ -261,7 +257,7 @@ void Worker::step(const std::atomic<bool>& stop) {
     draft(shares, stop);
     record(shares);
     const auto start = Clock::now();
-    const bool ran = backend_.run(&stop);
+    const bool ran = resident_->pass(backend_).run(view_, &stop);
     const CardBackend* const card = as_card(backend_);
     if (card != nullptr && !card->failure().empty()) {
         drop(shares);
@@ -355,7 +351,7 @@ void Worker::end(Job& ending, FinishReason reason) {
     note_for_disk(*job);
     give_up_pages(*job);
     check_idle();
-    job->complete_stats(backend_text(backend_));
+    job->complete_stats(resident_->placement(backend_text(backend_)));
     emit_(
         event::Done{job->id(), reason, std::move(job->stats), resident_->model->tokenizer->hash()});
 }

@@ -71,14 +71,20 @@ Activations::~Activations() {
 
 void decode(const ModelConfig& c, const Weights& w, const BatchView& batch,
             std::span<const KvLayer> kv, Activations& a, Backend& b) {
+    decode_layers(c, w, batch, kv, a, b, 0, static_cast<int>(w.layers.size()));
+    decode_head(c, w, batch, a, b);
+}
+
+void decode_layers(const ModelConfig& c, const Weights& w, const BatchView& batch,
+                   std::span<const KvLayer> kv, Activations& a, Backend& b, int first, int last) {
     const auto n = static_cast<std::int64_t>(batch.tokens.size());
     HEARTH_CHECK(n > 0 && n <= a.max_tokens);
     HEARTH_CHECK(kv.size() == w.layers.size());
     const MatrixView x = a.x.top(n), h = a.h.top(n), q = a.q.top(n), k = a.k.top(n), v = a.v.top(n),
                      attn = a.attn.top(n), gate = a.gate.top(n), up = a.up.top(n);
 
-    b.embed(x, w.token_embedding, c.embedding_scale);
-    for (std::size_t l = 0; l < w.layers.size(); ++l) {
+    if (first == 0) b.embed(x, w.token_embedding, c.embedding_scale);
+    for (auto l = static_cast<std::size_t>(first); l < static_cast<std::size_t>(last); ++l) {
         const LayerWeights& layer = w.layers[l];
         const AttentionSpec& spec = c.attention[l];
 
@@ -108,8 +114,6 @@ void decode(const ModelConfig& c, const Weights& w, const BatchView& batch,
             b.matmul(x, gate, layer.w_down, {}, /*accumulate=*/true);
         }
     }
-
-    decode_head(c, w, batch, a, b);
 }
 
 void decode_head(const ModelConfig& c, const Weights& w, const BatchView& batch, Activations& a,

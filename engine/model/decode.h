@@ -45,6 +45,12 @@ class Activations {
     std::size_t bytes_ = 0;
 };
 
+/// Records layers [first, last) only, from and to a.x; the first ones with the embedding before
+/// them. For a pass that is shared by two backends.
+void decode_layers(const ModelConfig& config, const Weights& weights, const BatchView& batch,
+                   std::span<const KvLayer> kv, Activations& a, Backend& backend, int first,
+                   int last);
+
 /// Records the whole pass: after backend.run(), a.logits holds batch.output_rows.size() rows.
 /// The caller has called backend.begin(batch).
 void decode(const ModelConfig& config, const Weights& weights, const BatchView& batch,

@@ -4,13 +4,14 @@
 
 namespace hearth {
 
-std::vector<TensorView> every_tensor(const Weights& weights) {
+std::vector<TensorView> every_tensor(const Weights& weights, int first_layer) {
     std::vector<TensorView> all;
     const auto add = [&](const TensorView& t) {
         if (t) all.push_back(t);
     };
-    add(weights.token_embedding);
-    for (const LayerWeights& l : weights.layers) {
+    if (first_layer == 0) add(weights.token_embedding);
+    for (auto i = static_cast<std::size_t>(first_layer); i < weights.layers.size(); ++i) {
+        const LayerWeights& l = weights.layers[i];
         for (const TensorView* t :
              {&l.attn_norm, &l.wq, &l.wk, &l.wv, &l.bq, &l.bk, &l.bv, &l.q_norm, &l.k_norm, &l.wo,
               &l.attn_post_norm, &l.ffn_norm, &l.w_gate, &l.w_up, &l.w_down, &l.ffn_post_norm})

@@ -29,7 +29,8 @@ struct Weights {
     TensorView lm_head;     ///< (V, D); the embedding when tied
 };
 
-/// All of them that are there.
-std::vector<TensorView> every_tensor(const Weights& weights);
+/// All of them that are there. first_layer > 0: what the layers from there on and the head need, so
+/// without the embedding, unless it is the head.
+std::vector<TensorView> every_tensor(const Weights& weights, int first_layer = 0);
 
 }  // namespace hearth

@@ -10,6 +10,8 @@ namespace {
 
 /// cp.async and bf16 tensor cores.
 constexpr int kOldestArchitecture = 80;
+/// Shared memory that a block of the greediest kernel asks for: matmul's panel.
+constexpr std::size_t kSharedOfBlock = std::size_t{65} << 10;
 
 std::string version_text(int v) {
     return std::to_string(v / 1000) + "." + std::to_string(v % 1000 / 10);
@@ -59,6 +61,14 @@ CardStatus card_status(int device) {
         ", compute capability " + std::to_string(p.major) + "." + std::to_string(p.minor);
     if (s.architecture < kOldestArchitecture) {
         s.text = s.name + at + " is older than the 8.0 that is needed: the CPU is used";
+        return s;
+    }
+    // Some drivers report less than the card has (engine case 122): kernels would not start.
+    if (p.sharedMemPerBlockOptin < kSharedOfBlock) {
+        s.text = s.name + at + ": its driver offers a block " +
+                 std::to_string(p.sharedMemPerBlockOptin >> 10) + " KiB of shared memory, " +
+                 std::to_string(kSharedOfBlock >> 10) +
+                 " are needed; another version of the driver may help. The CPU is used";
         return s;
     }
     cudaError_t memory = cudaSetDevice(device);

@@ -87,6 +87,10 @@ TEST_CASE("events become the view, one phase after the other", "[app][controller
     chat.emit(event::Loading{1, chat.model});
     chat->pump(0);
     CHECK(chat->view().phase == Phase::loading);
+    CHECK(loading_name(chat->view()) == chat->view().model_name);
+    chat.emit(event::Loading{1, chat.model, 40});
+    chat->pump(0);
+    CHECK(loading_name(chat->view()) == chat->view().model_name + ", 40 % on the card");
     chat.emit(event::Loaded{1, "tiny", 5, {"no template: chatml is used"}});
     chat.emit(event::Prefill{1, 16, 40, 8});
     chat->pump(0);

@@ -41,8 +41,22 @@ namespace simt {
 thread_local ThreadBase* t_cur __attribute__((tls_model("initial-exec"))) = nullptr;
 thread_local BlockBase* t_blk __attribute__((tls_model("initial-exec"))) = nullptr;
 
+Order default_order() {
+    static const Order order = [] {
+        const char* const name = std::getenv("HEARTH_SIMT_ORDER");
+        if (name == nullptr || !std::strcmp(name, "forward")) return Order::forward;
+        if (!std::strcmp(name, "reverse")) return Order::reverse;
+        if (!std::strcmp(name, "random")) return Order::random;
+        std::fprintf(stderr, "HEARTH_SIMT_ORDER is '%s', expected forward, reverse or random\n",
+                     name);
+        std::abort();
+    }();
+    return order;
+}
 Config& config() {
     static Config c;
+    static const bool is_set = [] { return c.order = default_order(), true; }();
+    (void)is_set;
     return c;
 }
 Stats& stats() {

@@ -162,7 +162,9 @@ cudaError_t enqueue_launch(const void* fn, const LaunchCfg& c, std::function<voi
     if (c.smem > lim) return set(cudaErrorInvalidValue);
     enqueue(S(c.stream), {[c, body = std::move(body)] {
                 Unlock u;
-                if (!run_grid(c, body)) g_sticky = cudaErrorLaunchFailure;
+                auto& left = config().lose_after_launches;
+                if (left == 0 || !run_grid(c, body)) g_sticky = cudaErrorLaunchFailure;
+                if (left > 0) --left;
             }});
     return cudaSuccess;
 }
@@ -355,6 +357,7 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* p, int) {
     p->major = 8;
     p->multiProcessorCount = config().multiprocessors;
     p->totalGlobalMem = config().device_memory;
+    p->sharedMemPerBlockOptin = static_cast<std::size_t>(config().max_smem_optin);
     return cudaSuccess;
 }
 cudaError_t cudaGetLastError() {
@@ -364,7 +367,9 @@ cudaError_t cudaGetLastError() {
 }
 cudaError_t cudaPeekAtLastError() { return g_last; }
 const char* cudaGetErrorString(cudaError_t e) {
-    if (e == cudaErrorLaunchFailure) return simt::last_message().c_str();
+    if (e == cudaErrorLaunchFailure)
+        return simt::last_message().empty() ? "unspecified launch failure"
+                                            : simt::last_message().c_str();
     return e == cudaSuccess                 ? "no error"
            : e == cudaErrorMemoryAllocation ? "out of memory"
                                             : "error";

@@ -3,6 +3,7 @@
 // SIMT emulator: device-side names for an ordinary C++ compiler. kernels/cuda/simt.h includes it
 // when the compiler is not nvcc; a kernel then runs as fibers on the CPU. Types (dim3, float4,
 // __half, cudaStream_t ...) come from the CUDA toolkit headers. Knows CUDA; knows no kernel.
+#include <atomic>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -72,10 +73,13 @@ struct Config {
     bool lock_device_memory = true;  // host touching device memory faults
     bool abort_on_error = true;
     std::size_t device_memory = std::size_t{8} << 30;
+    std::atomic<long long> lose_after_launches{-1};  // kernels that run before the device is lost
     int multiprocessors = 4;
     int max_smem_optin = 99 * 1024;  // sm_86/89/120: 99 KiB, sm_80: 163, sm_90: 227
 };
 Config& config();
+/// forward, or what HEARTH_SIMT_ORDER says: reverse, random.
+Order default_order();
 struct Stats {
     unsigned long long blocks, threads, switches, collectives, barriers, mma, cp_async_bytes,
         launches;

@@ -42,7 +42,7 @@ void each_schedule(Call f) {
         INFO("schedule " << static_cast<int>(order));
         f();
     }
-    config.order = simt::Order::forward;
+    config.order = simt::default_order();
 }
 /// What takes long is done under one schedule only.
 inline bool is_first_schedule() { return simt::config().order == simt::Order::forward; }
