@@ -386,7 +386,7 @@ __global__ void __launch_bounds__(threads_of(kDim)) attention_kernel(Args a) {
 }
 
 /// Folds the partitions of a tile in order.
-__global__ void __launch_bounds__(kMergeThreads) merge_kernel(Args a) {
+__global__ void __launch_bounds__(kMergeThreads, 1) merge_kernel(Args a) {
     SMEM(Fold, fold, [kMergeParts][kAttentionRows]);
     SMEM(float, sum, [kAttentionRows]);
     const int thread = static_cast<int>(threadIdx.x), dim = a.head_dim;

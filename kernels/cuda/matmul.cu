@@ -17,11 +17,32 @@ namespace {
 constexpr int kWarps = 8;
 
 /// Blocks per multiprocessor that the compiler shall leave registers for. 0: as it thinks best. It
-/// would spill a few registers to fit one block more where 1 stands: not worth it.
+/// spills a few registers to fit one block more where a number stands: not worth it
+/// (packaging/kernel_report.py).
 constexpr int skinny_blocks(DType t, int tiles) {
-    const bool spills =
-        tiles == 1 ? t == DType::iq4_xs : t == DType::q5_1 || t == DType::q2_k || t == DType::q3_k;
-    return spills ? 1 : 0;
+    constexpr bool kSm120 = simt::kArchitecture == 120;
+    switch (t) {
+        case DType::q5_1:
+            return tiles == 2 ? 1 : kSm120 ? 2 : 0;
+        case DType::q2_k:
+        case DType::q3_k:
+            return tiles == 2 ? 1 : 0;
+        case DType::iq4_xs:
+            return tiles == 1 ? 2 : 0;
+        case DType::q6_k:
+            return tiles == 2 && simt::kArchitecture >= 90 ? 1 : 0;
+        case DType::q4_1:
+        case DType::q4_k:
+            return kSm120 ? 3 - tiles : 0;
+        case DType::mxfp4:
+            return kSm120 ? 2 : 0;
+        case DType::q5_k:
+            return kSm120 && tiles == 1 ? 2 : 0;
+        case DType::iq4_nl:
+            return kSm120 && tiles == 2 ? 2 : 0;
+        default:
+            return 0;
+    }
 }
 
 /// Columns [first, first + 8) of group `group` from global memory; columns past n are zero.
