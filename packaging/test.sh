@@ -2,7 +2,9 @@
 # The whole check on a fresh Debian 12: installs, fetches the test models, builds with warnings as
 # errors, fuzzes briefly, runs every test. Ends with ctest's closing line.
 #   packaging/test.sh           what CI runs
-#   packaging/test.sh --full    adds ASan/UBSan over the tests, 10-minute fuzzing, 50 kills, the 1.5B model
+#   packaging/test.sh --full    adds ASan/UBSan over the tests, the kernels of the card under three schedules with
+#                               ASan/UBSan and the race detector, bugs planted into them, their registers on every
+#                               architecture, 10-minute fuzzing, 50 kills, the 1.5B model
 # HEARTH_TEST_MODELS: where models are kept (default ~/.cache/hearth-models).
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -65,6 +67,20 @@ if [ $full = 1 ]; then
     cmake -G Ninja -C packaging/asan.cmake -B "$build-asan" >/dev/null
     ninja -C "$build-asan"
     ctest --test-dir "$build-asan" --output-on-failure -E '^(format|app-)'
+
+    step "kernels of the card: sanitizers and schedules"
+    cmake -G Ninja -C packaging/tsan.cmake -B "$build-tsan" >/dev/null
+    ninja -C "$build-tsan" simt_tests
+    for order in reverse random; do
+        HEARTH_SIMT_ORDER=$order "$build-asan/bin/simt_tests"
+    done
+    for order in forward reverse random; do
+        HEARTH_SIMT_ORDER=$order TSAN_OPTIONS=atexit_sleep_ms=0:halt_on_error=1 "$build-tsan/bin/simt_tests"
+    done
+    if command -v nvcc >/dev/null; then
+        step "kernels of the card: registers"
+        packaging/kernel_report.py
+    fi
 fi
 
 step "tests"
