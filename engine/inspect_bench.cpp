@@ -8,6 +8,8 @@
 #include "engine/generate/setup.h"
 #include "engine/inspect.h"
 #include "engine/probe.h"
+#include "kernels/card_roof.h"
+#include "kernels/device.h"
 
 namespace hearth::inspect {
 
@@ -178,19 +180,26 @@ Result<BenchResult> bench(const std::string& model_path, const BenchPlan& plan,
     result.model = probe->model().config.name;
     result.backend = backend_text(probe->backend());
     result.weight_bytes = probe->model().weight_bytes();
-    const CpuRoof roof = measure_cpu_roof(probe->backend().info().n_threads);
-    result.read_gb_s = roof.read_gb_s;
-    result.int8_gops = roof.int8_gops;
+    if (as_card(probe->backend()) != nullptr) {
+        const CardRoof roof = measure_card_roof();
+        result.read_gb_s = roof.read_gb_s;
+        result.int8_gops = roof.int8_gops;
+    } else {
+        const CpuRoof roof = measure_cpu_roof(probe->backend().info().n_threads);
+        result.read_gb_s = roof.read_gb_s;
+        result.int8_gops = roof.int8_gops;
+    }
     const auto ids = some_ids(n_positions, probe->model().config.vocab_size);
     HEARTH_TRY_VOID(probe->feed(std::span(ids).first(kPrefillTokens), {}));  // warms caches
     for (const int c : plan.contexts) {
-        HEARTH_TRY(const BenchRow row, measure(*probe, c, ids, repeats, roof.read_gb_s));
+        HEARTH_TRY(const BenchRow row, measure(*probe, c, ids, repeats, result.read_gb_s));
         result.rows.push_back(row);
         if (progress) progress(row);
     }
     for (const int n : plan.prompts) {
         const auto prompt = std::span(ids).first(static_cast<std::size_t>(n));
-        HEARTH_TRY(const BenchPrompt row, measure_prompt(*probe, prompt, repeats, roof.int8_gops));
+        HEARTH_TRY(const BenchPrompt row,
+                   measure_prompt(*probe, prompt, repeats, result.int8_gops));
         result.prompts.push_back(row);
     }
     HEARTH_TRY(result.columns, measure_columns(*probe, plan.columns, ids, repeats));
