@@ -30,6 +30,7 @@ started=$SECONDS
 # step NAME SECONDS COMMAND...: runs it with a limit, keeps its output, says how it ended.
 step() {
     local name=$1 limit=$2 began=$SECONDS state=ok
+    [ $emulated = 1 ] && limit=$((limit * 5))
     shift 2
     printf '==> %s\n' "$name" | tee -a "$log" >&2
     timeout "$limit" "$@" >"$out/$name.txt" 2>&1
@@ -48,7 +49,7 @@ step() {
 # kernel_tests FILE: every kind of kernel test by its own, so that one that hangs hides no other.
 kernel_tests() {
     local tag
-    for tag in ptx rows embed matmul rope attention graph model; do
+    for tag in ptx rows embed matmul rope attention graph roof model; do
         step "test-$tag" 60 "$1" "[$tag]"
     done
 }

@@ -1,6 +1,7 @@
 // rope, KV pages and attention on the emulated card: against the double oracle, and bit for bit
 // between chunkings, page orders, neighbours, schedules and ways to cut the work.
 #include <cmath>
+#include <utility>
 
 #include "simt_support.h"
 #include "tests/kernels/attention_support.h"
@@ -93,7 +94,11 @@ TEST_CASE("sequences of one step on the card do not see each other", "[cuda][att
     const Shape s{4, 2, 64, 0, 0, DType::f16, RopePairing::half_split, 64};
     const AttentionSpec spec = spec_of(s);
     Rng rng(53);
-    const Inputs one = random_inputs(s, 40, rng), two = random_inputs(s, 23, rng);
+    // The second ends a list of pages inside a tile of four: behind it lie words that are no pages.
+    const auto [n_one, n_two] = GENERATE(std::pair{40, 23}, std::pair{12, 70});
+    const int n = n_one + n_two;
+    INFO("rows " << n_one << " and " << n_two);
+    const Inputs one = random_inputs(s, n_one, rng), two = random_inputs(s, n_two, rng);
     const auto b = card();
     const auto alone = [&](const Inputs& in) {
         Runner runner(*b, s, in.n, 0);
@@ -105,17 +110,18 @@ TEST_CASE("sequences of one step on the card do not see each other", "[cuda][att
         v.insert(v.end(), c.begin(), c.end());
         return v;
     };
-    const Matrix q(*b, joined(one.q, two.q), 63), k(*b, joined(one.k, two.k), 63),
-        v(*b, joined(one.v, two.v), 63), y(*b, std::vector<float>(one.q.size() + two.q.size()), 63);
-    const std::vector<std::int32_t> pages_one{4, 0, 2}, pages_two{3, 1}, tokens(63);
-    const SequenceSpan spans[] = {{0, 40, 0, pages_one.data(), 3},
-                                  {40, 23, 0, pages_two.data(), 2}};
+    const Matrix q(*b, joined(one.q, two.q), n), k(*b, joined(one.k, two.k), n),
+        v(*b, joined(one.v, two.v), n), y(*b, std::vector<float>(one.q.size() + two.q.size()), n);
+    const std::vector<std::int32_t> pages_one{4, 0, 2}, pages_two{3, 1, 5, 7, 6},
+        tokens(static_cast<std::size_t>(n));
+    const SequenceSpan spans[] = {{0, n_one, 0, pages_one.data(), (n_one + 15) / 16},
+                                  {n_one, n_two, 0, pages_two.data(), (n_two + 15) / 16}};
     KvLayer layer;
     layer.dtype = s.dtype;
     layer.n_kv_heads = 2;
     layer.head_dim = 64;
     layer.page_bytes = row_bytes(s.dtype, 2 * 64 * kPageTokens);
-    const auto bytes = static_cast<std::size_t>(layer.page_bytes) * 5;
+    const auto bytes = static_cast<std::size_t>(layer.page_bytes) * 8;
     layer.keys = b->allocate(bytes);
     layer.values = b->allocate(bytes);
     BatchView batch;

@@ -237,6 +237,7 @@ void fiber_main() {
         T_ACQUIRE(&c.start_sync);
         T_ACQUIRE(&c.slot->end);
         (*c.body)();
+        if (c.alive == 1) check_redzones(c);
         thread_exit(cur());
         yield_blocked();  // comes back for the next block
     }

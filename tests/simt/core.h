@@ -132,6 +132,7 @@ struct Bar {
 struct Static {
     const void* key;
     void* p;
+    std::size_t bytes;
 };
 
 struct Core : BlockBase {
@@ -177,6 +178,8 @@ struct Core : BlockBase {
         return unsigned(rng >> 32);
     }
 };
+
+void check_redzones(Core& c);
 
 extern thread_local Core* t_core __attribute__((tls_model("initial-exec")));
 inline Thread* cur() { return static_cast<Thread*>(t_cur); }

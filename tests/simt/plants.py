@@ -88,7 +88,8 @@ PLANTS = [
      "ptx::cp_async16(dst, there ? from : base, there ? 16 : 0);",
      "ptx::cp_async16(dst, from, 16);", [MATMUL], "[matmul]"),
     ("copies in flight at the end", MATMUL,
-     "    ptx::cp_async_wait<0>();\n    if (wanted", "    if (wanted", [MATMUL], "[matmul]"),
+     "    ptx::cp_async_wait<0>();\n    if (wanted",
+     "    fetch_stage<kType>(shared.stage[0], x, first, n, 0);\n    if (wanted", [MATMUL], "[matmul]"),
     ("a slice lost in the panel", MATMUL,
      "if (++slice < w.slices)", "if (slice++ < 0)", [MATMUL], "[matmul]"),
 ]

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """The program on a card as scripts meet it: exit codes and sentences when memory is short or the card
-is lost, and packaging/gpu-check.sh from end to end.
+is lost.
 
     HEARTH=build/bin/hearth_emulated python3 tests/simt/program_test.py [TEST …]
 

@@ -4,6 +4,8 @@
 
 namespace simt {
 
+constexpr int kBeyond = 0xa5;
+
 void* smem_static(const void* key, std::size_t bytes, std::size_t align, Loc loc) {
     Core& c = *t_core;
     for (int i = 0; i < c.nstatic; ++i)
@@ -17,8 +19,21 @@ void* smem_static(const void* key, std::size_t bytes, std::size_t align, Loc loc
     void* p = c.arena + off;
     ASAN_UNPOISON_MEMORY_REGION(p, bytes);
     raw_fill(p, config().poison, bytes);
-    c.statics[c.nstatic++] = {key, p};
+    c.statics[c.nstatic++] = {key, p, bytes};
+    if (!SIMT_ASAN) raw_fill(static_cast<char*>(p) + bytes, kBeyond, kRedzone);
     return p;
+}
+
+/// Without ASan: what lies behind an array must be as it was. Reading there gives garbage.
+void check_redzones(Core& c) {
+    if (SIMT_ASAN) return;
+    for (int i = 0; i < c.nstatic; ++i) {
+        const auto* p = static_cast<const unsigned char*>(c.statics[i].p) + c.statics[i].bytes;
+        for (std::size_t k = 0; k < kRedzone; ++k)
+            if (p[k] != kBeyond)
+                fail(cur()->where, "shared array %d of %zu bytes: written %zu bytes past its end",
+                     i, c.statics[i].bytes, k);
+    }
 }
 unsigned char* dyn_smem() { return reinterpret_cast<unsigned char*>(t_core->arena); }
 bool in_smem(const void* p, std::size_t n) {
