@@ -33,13 +33,12 @@ constexpr int skinny_blocks(DType t, int tiles) {
             return tiles == 2 && simt::kArchitecture >= 90 ? 1 : 0;
         case DType::q4_1:
         case DType::q4_k:
-            return kSm120 ? 3 - tiles : 0;
         case DType::mxfp4:
-            return kSm120 ? 2 : 0;
+            return kSm120 ? 3 - tiles : 0;
         case DType::q5_k:
             return kSm120 && tiles == 1 ? 2 : 0;
         case DType::iq4_nl:
-            return kSm120 && tiles == 2 ? 2 : 0;
+            return kSm120 && tiles == 2 ? 1 : 0;
         default:
             return 0;
     }
