@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "app/gui/composition.h"
 #include "app/gui/first_window.h"
 #include "app/gui/gl_textures.h"
 #include "app/gui/glfw_table.h"
@@ -157,7 +158,10 @@ class Window {
         const auto redraw = [](GLFWwindow*) { self_->dirty_ = 2; };
         glfw_->set_refresh_callback(window_, redraw);
         glfw_->set_size_callback(window_, [](GLFWwindow*, int, int) { self_->dirty_ = 2; });
-        glfw_->set_focus_callback(window_, [](GLFWwindow*, int) { self_->dirty_ = 2; });
+        glfw_->set_focus_callback(window_, [](GLFWwindow*, int) {
+            self_->composition_.reset();
+            self_->dirty_ = 2;
+        });
         cursors_[1] = glfw_->create_standard_cursor(GLFW_IBEAM_CURSOR);
         cursors_[2] = glfw_->create_standard_cursor(GLFW_HAND_CURSOR);
         cursors_[3] = glfw_->create_standard_cursor(GLFW_HRESIZE_CURSOR);
@@ -173,6 +177,9 @@ class Window {
                 if (action == GLFW_RELEASE) return;
                 KeyIn in;
                 in.key = static_cast<Key>(key);
+                if (w.composition_.take(in.key, w.input_.mods, (mods & GLFW_MOD_SUPER) != 0)) {
+                    return;
+                }
                 // Letters mean what is printed on the key, whatever the layout.
                 const char* name = key < 256 ? w.glfw_->get_key_name(key, scancode) : nullptr;
                 if (name != nullptr && name[0] >= 'a' && name[0] <= 'z' && name[1] == '\0') {
@@ -183,6 +190,7 @@ class Window {
                 w.input_.keys.push_back(in);
             });
         glfw_->set_char_callback(window_, [](GLFWwindow*, unsigned character) {
+            self_->composition_.character();
             KeyIn in;
             in.character = character;
             self_->input_.keys.push_back(in);
@@ -303,6 +311,7 @@ class Window {
     GlTextures textures_;
     std::unique_ptr<Gui> gui_;
     Input input_;
+    Composition composition_;
     std::vector<bool> edges_;  ///< presses and releases that no frame has seen
     double click_s_ = -1;
     ImVec2 click_at_;
