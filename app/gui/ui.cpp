@@ -199,13 +199,19 @@ ImVec2 Ui::measure(std::string_view words, const TextLook& look, float wrap_widt
     return ImVec2(std::ceil(layout.width), layout.height);
 }
 
+/// A main button; one that does nothing now is a frame, so that its sign is seen in every theme.
+void Ui::fill_main(const Rect& rect, bool enabled, float radius) {
+    if (enabled) return fill(rect, Ink::accent, radius);
+    frame(rect, Ink::line, radius);
+}
+
 bool Ui::button(Id id, const Rect& rect, std::string_view label, const ButtonLook& look,
                 Icon which) {
     const bool focused = look.enabled && look.focusable && focusable(id, rect);
     const bool over = look.enabled && hovered(rect) && (held_ == 0 || held_ == id);
     const float radius = px(6);
     if (look.filled) {
-        fill(rect, look.enabled ? Ink::accent : Ink::line, radius);
+        fill_main(rect, look.enabled, radius);
     } else if (look.selected) {
         fill(rect, Ink::selected, radius);
     }
@@ -245,7 +251,7 @@ bool Ui::icon_button(Id id, const Rect& rect, Icon which, std::string_view name,
                      const ButtonLook& look) {
     const bool focused = look.enabled && look.focusable && focusable(id, rect);
     const bool over = look.enabled && hovered(rect) && (held_ == 0 || held_ == id);
-    if (look.filled) fill(rect, look.enabled ? Ink::accent : Ink::line, px(6));
+    if (look.filled) fill_main(rect, look.enabled, px(6));
     if (look.selected) fill(rect, Ink::selected, px(6));
     if (over) fill(rect, Ink::hover, px(6));
     const float side = std::min(px(16), std::min(rect.w, rect.h));

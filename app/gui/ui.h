@@ -156,6 +156,7 @@ class Ui {
     const TextLayout& layout_of(std::string_view words, const TextLook& look, float wrap_width);
     void move_focus();
     void draw_tip();
+    void fill_main(const Rect& rect, bool enabled, float radius);
 
     Fonts& fonts_;
     GlyphAtlas& atlas_;
