@@ -58,6 +58,8 @@ Result<nlohmann::json> parse(std::string_view text, const std::string& name) {
         [[maybe_unused]] const auto again = nlohmann::json::parse(text);  // for the place
     } catch (const nlohmann::json::parse_error& error) {
         where = fmt::format(", which ceases to be JSON at byte {} of {}", error.byte, text.size());
+    } catch (const nlohmann::json::out_of_range&) {
+        where = ", with a number that no program can hold";
     }
     return fail(Errc::failed,
                 "{} holds no chats: a JSON file of Hearth, ChatGPT, LM Studio or a list of "

@@ -225,6 +225,16 @@ TEST_CASE("files that hold no chats are sentences", "[app][exchange]") {
     CHECK(file.error().what.find(reason) != std::string::npos);
 }
 
+TEST_CASE("a number that no program can hold is a sentence", "[app][exchange]") {
+    for (const char* text :
+         {R"([{"role": "user", "content": 1e30000}])", R"([{"role":1e30000""}])"}) {
+        const auto file = read_import(text, "big.json");
+        REQUIRE(!file);
+        CHECK(file.error().what.find("big.json") != std::string::npos);
+        CHECK(file.error().what.find("number") != std::string::npos);
+    }
+}
+
 TEST_CASE("values of other types than expected never stop an import", "[app][exchange]") {
     const std::string strange = GENERATE(
         as<std::string>{}, R"([{"mapping": 7, "id": "x"}])",
