@@ -71,9 +71,11 @@ void TreeReader::finish(PortableChat* chat, const std::string& active,
     }
     std::vector<std::size_t> order(nodes_.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
-    std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-        return nodes_[a].message.message.created_ms < nodes_[b].message.message.created_ms;
-    });
+    const auto time_of = [&](std::size_t i) {
+        return by_time_ ? nodes_[i].message.message.created_ms : 0;
+    };
+    std::stable_sort(order.begin(), order.end(),
+                     [&](std::size_t a, std::size_t b) { return time_of(a) < time_of(b); });
     enum class Mark { untouched, waiting, done };
     std::vector<Mark> marks(nodes_.size(), Mark::untouched);
     constexpr int kNowhere = -2;

@@ -31,6 +31,8 @@ class TreeReader {
         bool wanted = true;  ///< false: left out, its children go to its parent
     };
     void add(Node node);
+    /// The order of `add` means something: it is not changed for the sake of times.
+    void keep_order() { by_time_ = false; }
     /// Parents first, else by time, else as added. A node without a way to a first message, a
     /// second node of one id and so on is left out with a note. `active` = id of the leaf that is
     /// shown.
@@ -38,6 +40,7 @@ class TreeReader {
 
   private:
     std::vector<Node> nodes_;
+    bool by_time_ = true;
     int n_twice_ = 0;
 };
 

@@ -119,6 +119,7 @@ Result<std::vector<PortableChat>> read_own_format(const nlohmann::json& json,
         chat.pinned = from.is_object() && from.value("pinned", nlohmann::json()) == true;
         chat.archived = from.is_object() && from.value("archived", nlohmann::json()) == true;
         TreeReader tree;
+        tree.keep_order();
         for (const auto& message : array_at(from, "messages"))
             tree.add({text_at(message, "id"), text_at(message, "parent"), read_message(message),
                       !text_at(message, "role").empty()});
