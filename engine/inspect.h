@@ -95,6 +95,9 @@ struct BenchResult {
     std::vector<BenchPrompt> prompts;
     std::vector<BenchColumns> columns;
 };
+/// Of an even number the mean of the two in the middle; `values` has one at least.
+double median(std::vector<double> values);
+
 /// `progress` is called with each row of the contexts as soon as it is measured.
 Result<BenchResult> bench(const std::string& model_path, const BenchPlan& plan,
                           const EngineOptions& options,

@@ -13,6 +13,12 @@
 
 namespace hearth::inspect {
 
+double median(std::vector<double> values) {
+    std::sort(values.begin(), values.end());
+    const std::size_t n = values.size();
+    return n % 2 == 1 ? values[n / 2] : 0.5 * (values[n / 2 - 1] + values[n / 2]);
+}
+
 namespace {
 
 using BenchClock = std::chrono::steady_clock;
@@ -24,12 +30,6 @@ constexpr int kColumnsContext = 256;  ///< tokens before a measured step of seve
 
 double seconds_since(BenchClock::time_point start) {
     return std::chrono::duration<double>(BenchClock::now() - start).count();
-}
-
-double median(std::vector<double> v) {
-    std::sort(v.begin(), v.end());
-    const std::size_t n = v.size();
-    return n % 2 == 1 ? v[n / 2] : 0.5 * (v[n / 2 - 1] + v[n / 2]);
 }
 
 /// Any text will do: speed does not depend on it. The same ids in every run.

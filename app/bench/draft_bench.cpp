@@ -12,6 +12,7 @@
 #include "app/draft_chooser.h"
 #include "app/session.h"
 #include "app/verbs.h"
+#include "engine/inspect.h"
 
 namespace hearth {
 namespace {
@@ -108,11 +109,6 @@ Result<Answer> ask(Engine& engine, const std::string& model_path, const Task& ta
     }
 }
 
-double median(std::vector<double> v) {
-    std::sort(v.begin(), v.end());
-    return v.size() % 2 == 1 ? v[v.size() / 2] : 0.5 * (v[v.size() / 2 - 1] + v[v.size() / 2]);
-}
-
 /// Medians of pairs: plain / drafted.
 struct Row {
     const char* kind;
@@ -146,10 +142,10 @@ Result<Row> measure(Engine& engine, const std::string& model_path, const Task& t
         row.plain = plain->stats;
         row.drafted = drafted->stats;
     }
-    row.plain_tok_s = median(plain_tok_s);
-    row.drafted_tok_s = median(drafted_tok_s);
-    row.speedup = median(speedup);
-    row.cpu_ratio = median(cpu_ratio);
+    row.plain_tok_s = inspect::median(plain_tok_s);
+    row.drafted_tok_s = inspect::median(drafted_tok_s);
+    row.speedup = inspect::median(speedup);
+    row.cpu_ratio = inspect::median(cpu_ratio);
     return row;
 }
 

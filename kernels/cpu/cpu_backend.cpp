@@ -143,7 +143,7 @@ void CpuBackend::head_norm(MatrixView x, const TensorView& weight, int head_dim,
 void CpuBackend::matmul(MatrixView y, MatrixView x, const TensorView& w, const TensorView& bias,
                         bool accumulate) {
     check_matmul(y, x, w, bias, accumulate);
-    check(w.rows <= UnitShare::kMostUnits, "matmul: rows");
+    check(w.rows <= UnitShare::kUnitLimit, "matmul: rows");
     if (x.rows == 0) return;
     const bool quantized = is_quantized(w.dtype);
     Op* last = step_.ops.empty() ? nullptr : &step_.ops.back();
@@ -167,7 +167,7 @@ void CpuBackend::matmul(MatrixView y, MatrixView x, const TensorView& w, const T
     part.accumulate = accumulate;
     part.units = static_cast<int>((w.rows + kPanelRows - 1) / kPanelRows);
     part.row_bytes = row_bytes(w.dtype, w.cols);
-    part.step_bytes = row_bytes(w.dtype, 256);
+    part.step_bytes = row_bytes(w.dtype, kPieceElems);
     if (last->n_parts > 0)
         part.bytes_before = step_.parts.back().bytes_before + step_.parts.back().w.bytes();
     step_.parts.push_back(part);

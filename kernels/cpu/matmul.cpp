@@ -23,8 +23,6 @@ namespace {
 constexpr std::int64_t kStreamingColumns = 16;
 /// Units that share a piece of the activations while it is in L2.
 constexpr int kMostUnits = 4;
-/// K is cut at multiples of this.
-constexpr std::int64_t kPieceElems = 256;
 /// Columns between two pieces of reading ahead; a multiple of the columns held in registers.
 constexpr int kColumnsPerCall = 48;
 
@@ -198,8 +196,8 @@ Range units_of(const Op& op, const Context& c, int worker) {
         }
         return index;
     };
-    const std::int64_t bytes = end.bytes_before + end.w.bytes();
-    return {first_at(bytes * worker / c.n_workers), first_at(bytes * (worker + 1) / c.n_workers)};
+    const Range bytes = share_of(end.bytes_before + end.w.bytes(), worker, c.n_workers);
+    return {first_at(bytes.first), first_at(bytes.last)};
 }
 
 /// What this worker reads after its share of `op`.

@@ -30,6 +30,9 @@ enum class OpKind : std::uint8_t {
     softcap,
 };
 
+/// A matmul cuts K at multiples of this; every block divides it.
+inline constexpr std::int64_t kPieceElems = 256;
+
 /// y = x w^T of one weight within a matmul op.
 struct MatmulPart {
     MatrixView y;
@@ -38,7 +41,7 @@ struct MatmulPart {
     bool accumulate = false;
     int units = 0;                  ///< ceil(rows / kPanelRows)
     std::int64_t row_bytes = 0;     ///< of one row of w
-    std::int64_t step_bytes = 0;    ///< of 256 elements of a row
+    std::int64_t step_bytes = 0;    ///< of kPieceElems elements of a row
     std::int64_t bytes_before = 0;  ///< weight bytes of the parts before this one
 };
 
@@ -152,10 +155,12 @@ struct Context {
 inline ActBlock* activations_of(const Op& op, const Context& c) {
     return (op.is_private ? c.scratch.activations : c.step.activations).as<ActBlock>();
 }
-/// Part of [0, n) for this worker.
-inline Range share(std::int64_t n, const Context& c) {
-    return {n * c.worker / c.n_workers, n * (c.worker + 1) / c.n_workers};
+/// Part of [0, n) for a worker.
+inline Range share_of(std::int64_t n, int worker, int n_workers) {
+    return {n * worker / n_workers, n * (worker + 1) / n_workers};
 }
+/// The same for this worker.
+inline Range share(std::int64_t n, const Context& c) { return share_of(n, c.worker, c.n_workers); }
 
 void run_quantize(const Op& op, const Context& c);
 void run_matmul(const Op& op, const Context& c);

@@ -19,7 +19,7 @@ struct Range {
 class alignas(64) UnitShare {
   public:
     /// Units of one op at most.
-    static constexpr std::int64_t kMostUnits = (std::int64_t{1} << 20) - 1;
+    static constexpr std::int64_t kUnitLimit = (std::int64_t{1} << 20) - 1;
 
     /// The next units from the front: a quarter of what is left, `piece` at least, so that an op
     /// costs few of these calls (each waits for the worker's loads) and its end is even. `op`
@@ -55,8 +55,8 @@ class alignas(64) UnitShare {
         for (;;) {
             Range left = all;
             if (word >> (2 * kBits) == tag >> (2 * kBits)) {
-                left.first = static_cast<std::int64_t>(word & kMostUnits);
-                left.last = static_cast<std::int64_t>((word >> kBits) & kMostUnits);
+                left.first = static_cast<std::int64_t>(word & kUnitLimit);
+                left.last = static_cast<std::int64_t>((word >> kBits) & kUnitLimit);
             }
             if (left.empty()) left.last = left.first;
             const Cut cut = left.empty() ? Cut{left, left} : divide(left);

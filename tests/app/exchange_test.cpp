@@ -164,6 +164,26 @@ TEST_CASE("the own format gives back what was exported", "[app][exchange]") {
     CHECK(other->import_chat(chat)->n_added == 0);  // the same chat, straight from its origin
 }
 
+TEST_CASE("the own format keeps the order of messages without a time", "[app][exchange]") {
+    PortableChat chat;
+    chat.origin = "test:1";
+    for (const char* origin : {"first", "second", "third"}) {
+        PortableMessage m;
+        m.origin = origin;
+        m.message.role = "user";
+        m.message.content = origin;
+        m.message.created_ms = std::string(origin) == "first" ? 1700000000000 : 0;
+        chat.messages.push_back(m);
+    }
+    chat.active = 0;
+    const ImportFile back = must_read(export_text({chat}, ExportFormat::json));
+    REQUIRE(back.chats.size() == 1);
+    REQUIRE(back.chats[0].messages.size() == 3);
+    for (std::size_t i = 0; i < 3; ++i)
+        CHECK(back.chats[0].messages[i].origin == chat.messages[i].origin);
+    CHECK(back.chats[0].active == 0);
+}
+
 TEST_CASE("HTML shows all branches and no markup of theirs", "[app][exchange]") {
     PortableChat chat = must_read(kLmStudio).chats[0];
     chat.title = "<script>alert(1)</script>";

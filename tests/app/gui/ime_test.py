@@ -13,11 +13,10 @@ import shutil
 import sqlite3
 import subprocess
 import sys
-import tempfile
 import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from window_test import Desk, messages, starter_model, stored  # noqa: E402
+from window_test import Desk, home_with_starter, messages, stored  # noqa: E402
 
 PROFILE = """[Groups/0]
 Name=Default
@@ -86,10 +85,7 @@ def main():
     for tool in ("Xvfb", "xdotool", "import", "fcitx5", "dbus-daemon"):
         if shutil.which(tool) is None:
             raise SystemExit("this test needs %s" % tool)
-    folder = tempfile.mkdtemp()
-    models = os.path.join(folder, ".local/share/hearth/models")
-    os.makedirs(models)
-    os.symlink(starter_model(), os.path.join(models, "smollm2-135m-q4_1.gguf"))
+    folder = home_with_starter()
     os.makedirs(os.path.join(folder, ".config/fcitx5"))
     with open(os.path.join(folder, ".config/fcitx5/profile"), "w") as file:
         file.write(PROFILE)

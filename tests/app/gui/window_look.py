@@ -11,11 +11,10 @@ import os
 import shutil
 import subprocess
 import sys
-import tempfile
 import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from window_test import Desk, program, starter_model  # noqa: E402
+from window_test import Desk, home_with_starter, program  # noqa: E402
 
 SCRIPTS = """Every script, in one answer:
 
@@ -88,10 +87,7 @@ CHATS = [
 class Look:
     def __init__(self, keep):
         self.keep = keep
-        self.folder = tempfile.mkdtemp()
-        models = os.path.join(self.folder, ".local/share/hearth/models")
-        os.makedirs(models)
-        os.symlink(starter_model(), os.path.join(models, "smollm2-135m-q4_1.gguf"))
+        self.folder = home_with_starter()
         self.desk = None
 
     def prefs(self, **values):

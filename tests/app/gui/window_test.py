@@ -105,6 +105,15 @@ def messages(folder):
         return db.execute("select role, content, state from messages order by id").fetchall()
 
 
+def home_with_starter():
+    """A new home folder whose only model is the starter."""
+    folder = tempfile.mkdtemp()
+    models = os.path.join(folder, ".local/share/hearth/models")
+    os.makedirs(models)
+    os.symlink(starter_model(), os.path.join(models, "smollm2-135m-q4_1.gguf"))
+    return folder
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--keep")
@@ -112,10 +121,7 @@ def main():
     for tool in ("Xvfb", "xdotool", "import"):
         if shutil.which(tool) is None:
             raise SystemExit("this test needs %s (packaging/packages.sh names the packages)" % tool)
-    folder = tempfile.mkdtemp()
-    models = os.path.join(folder, ".local/share/hearth/models")
-    os.makedirs(models)
-    os.symlink(starter_model(), os.path.join(models, "smollm2-135m-q4_1.gguf"))
+    folder = home_with_starter()
     desk = Desk(folder, keep)
     try:
         run(desk, folder)
